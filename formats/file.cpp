@@ -1,0 +1,132 @@
+#include "formats/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "formats/fault.h"
+
+namespace wide::formats {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor& operator=(Descriptor&&) = delete;
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  int get() const { return value_; }
+  /// Closes now and says whether that went well: some file systems report a failed write only here.
+  bool close() { return ::close(std::exchange(value_, -1)) == 0; }
+
+ private:
+  int value_;
+};
+
+std::string reason(int error) {
+  return std::generic_category().message(error);
+}
+
+struct stat checked_stat(int descriptor) {
+  struct stat facts {};
+  if (::fstat(descriptor, &facts) != 0)
+    throw Fault("cannot be examined (" + reason(errno) + "); check the disk");
+  if (S_ISDIR(facts.st_mode)) throw Fault("is a directory; give the file inside it");
+  if (!S_ISREG(facts.st_mode)) throw Fault("is not a regular file; give a file on disk");
+  return facts;
+}
+
+/// Removes the file unless told to keep it.
+class Temporary {
+ public:
+  explicit Temporary(std::filesystem::path path) : path_(std::move(path)) {}
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  ~Temporary() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  void keep() { path_.clear(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::filesystem::path temporary_beside(const std::filesystem::path& path) {
+  static std::atomic<std::uint64_t> counter{0};
+  auto name = path.filename().native();
+  name = "." + name.substr(0, 200) + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+  return path.parent_path() / name;
+}
+
+void write_all(int descriptor, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0)
+      throw Fault("cannot be written (" + reason(errno) + "); check free space and permissions");
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void sync_folder_of(const std::filesystem::path& path) {
+  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // A folder that may be written but not read, or a file system without folder syncs, is no reason to fail:
+  // the file is whole either way, only its name could be lost with the power.
+  if (descriptor.get() >= 0) (void)::fsync(descriptor.get());
+}
+
+}  // namespace
+
+std::vector<std::byte> read_file(const std::filesystem::path& path) {
+  // O_NONBLOCK: a FIFO without a writer must not hang before fstat can refuse it.
+  const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (descriptor.get() < 0) {
+    if (errno == ENOENT) throw Fault("no such file; check the path");
+    throw Fault("cannot be opened (" + reason(errno) + "); check the path and its permissions");
+  }
+  const auto size = static_cast<std::uint64_t>(checked_stat(descriptor.get()).st_size);
+  std::vector<std::byte> bytes(size);
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::read(descriptor.get(), bytes.data() + done, bytes.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw Fault("cannot be read (" + reason(errno) + "); check the disk");
+    if (got == 0) throw Fault("became shorter while it was read; wait until its writer has finished");
+    done += static_cast<std::size_t>(got);
+  }
+  if (static_cast<std::uint64_t>(checked_stat(descriptor.get()).st_size) != size)
+    throw Fault("changed its size while it was read; wait until its writer has finished");
+  return bytes;
+}
+
+void replace_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts) {
+  if (!path.has_filename()) throw Fault("names no file; give a file name");
+  const auto temporary_path = temporary_beside(path);
+  Descriptor descriptor(::open(temporary_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (descriptor.get() < 0)
+    throw Fault("cannot be created (" + reason(errno) + "); check that its folder exists and may be written");
+  Temporary temporary(temporary_path);
+  for (const auto part : parts) write_all(descriptor.get(), part);
+  if (::fsync(descriptor.get()) != 0 || !descriptor.close())
+    throw Fault("cannot be brought to disk (" + reason(errno) + "); check free space");
+  if (::rename(temporary_path.c_str(), path.c_str()) != 0)
+    throw Fault("cannot be replaced (" + reason(errno) +
+                "); check that it is not a directory and may be written");
+  temporary.keep();
+  sync_folder_of(path);
+}
+
+}  // namespace wide::formats
