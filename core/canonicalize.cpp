@@ -1,0 +1,95 @@
+#include "core/canonicalize.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/canonicalize_rules.h"
+#include "core/operators.h"
+#include "core/primitive.h"
+#include "core/scalar_ops.h"
+
+namespace wide {
+namespace {
+
+bool names_dimension(std::string_view name) {
+  return name == "dim" || name == "dimension" || name == "dims" || name == "dim0" || name == "dim1" ||
+         name == "dim2" || name == "start_dim" || name == "end_dim" || name == "source" ||
+         name == "destination" || name == "axis0" || name == "axis1";
+}
+
+// The rank that a dimension argument of `node` counts in: the largest operand's, one more where a dimension
+// is added.
+std::int64_t dimension_rank(const Graph& graph, const Node& node) {
+  std::int64_t rank = 0;
+  for_each_use(node, [&](ValueId id) {
+    rank = std::max(rank, concrete(graph.values[static_cast<std::size_t>(id)]).rank());
+  });
+  const bool adds = node.op == "aten.unsqueeze.default" || node.op == "aten.stack.default" ||
+                    node.op == "aten.diag_embed.default";
+  return rank + (adds ? 1 : 0);
+}
+
+// Only for operators that somebody here knows: an unknown one may count its dimensions in another way.
+bool knows_dimensions(const Node& node) {
+  return has_canonical_rule(node.op) || find_primitive(node.op);
+}
+
+void wrap_dimensions(const Graph& graph, Node& node) {
+  if (is_scalar_op(node.op) || !knows_dimensions(node)) return;
+  const auto op = find_operator(node.op);
+  if (!op) return;
+  const auto rank = std::max<std::int64_t>(dimension_rank(graph, node), 1);
+  const auto wrap = [&](Argument& argument) {
+    if (auto* dim = std::get_if<std::int64_t>(&argument.value); dim && *dim < 0) *dim += rank;
+  };
+  for (std::size_t i = 0; i < node.arguments.size(); ++i) {
+    if (!names_dimension(op->schema().arguments()[i].name())) continue;
+    wrap(node.arguments[i]);
+    if (auto* list = std::get_if<Argument::List>(&node.arguments[i].value)) {
+      for (auto& item : *list) wrap(item);
+    }
+  }
+}
+
+// What the outputs depend on.
+std::unordered_set<ValueId> wanted_values(const Graph& graph) {
+  std::unordered_set<ValueId> wanted;
+  const auto add = [&](ValueId id) { wanted.insert(id); };
+  for (const auto& output : graph.outputs) for_each_use(output.value, add);
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    const bool needed = std::any_of(node->results.begin(), node->results.end(),
+                                    [&](ValueId id) { return wanted.contains(id); });
+    if (needed) for_each_use(*node, add);
+  }
+  return wanted;
+}
+
+}  // namespace
+
+void drop_unused(Graph& graph) {
+  const auto used = wanted_values(graph);
+  std::erase_if(graph.nodes, [&](const Node& node) {
+    return std::none_of(node.results.begin(), node.results.end(),
+                        [&](ValueId id) { return used.contains(id); });
+  });
+  for (auto& node : graph.nodes) {
+    for (auto& id : node.results) {
+      if (!used.contains(id)) id = -1;
+    }
+  }
+}
+
+Graph canonicalize(const Graph& graph) {
+  const auto wanted = wanted_values(graph);
+  Rewriter rewriter(graph);
+  for (auto node : graph.nodes) {
+    wrap_dimensions(graph, node);
+    if (!apply_canonical_rule({graph, node, rewriter, wanted})) rewriter.copy(node);
+  }
+  rewriter.copy_outputs();
+  auto result = std::move(rewriter.graph());
+  drop_unused(result);
+  return result;
+}
+
+}  // namespace wide

@@ -1,0 +1,43 @@
+#pragma once
+// Comparing numbers: tolerances and the worst difference, with NaN and infinities taken seriously.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+
+namespace wide {
+
+/// got and expected agree where |got - expected| <= absolute + relative * |expected|.
+struct Tolerance {
+  double relative = 0;
+  double absolute = 0;
+};
+
+/// What rounding may do to outputs of type `dtype` after `depth` operations in a row, relative to the largest
+/// magnitude `scale` of the expected tensor. Integers and bools: exact.
+Tolerance tolerance(at::ScalarType dtype, std::int64_t depth, double scale);
+
+/// Longest chain of tensor-computing nodes from an input to an output.
+std::int64_t depth(const Graph& graph);
+
+/// Largest finite magnitude in `tensor`, 0 when there is none.
+double magnitude(const at::Tensor& tensor);
+
+struct Difference {
+  bool agrees = true;
+  double max_abs = 0;  ///< over elements that are finite on both sides; NaN when a NaN or infinity
+                       ///< stands on one side only
+  double max_rel = 0;
+  std::vector<std::int64_t> worst;  ///< index of the worst element that disagrees, or of max_abs
+  std::string text;                 ///< "at [3, 1]: got 1.5, expected 1.25"
+};
+
+/// Compares element by element in float64. NaN agrees with NaN, an infinity with the same infinity, nothing
+/// else does. Different shapes or dtypes disagree.
+Difference compare(const at::Tensor& got, const at::Tensor& expected, const Tolerance& tolerance);
+
+}  // namespace wide

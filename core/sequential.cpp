@@ -1,0 +1,131 @@
+#include "core/sequential.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "core/cost.h"
+#include "core/operators.h"
+#include "core/torch_bridge.h"
+#include "formats/error.h"
+
+namespace wide {
+namespace {
+
+thread_local MemberStreams* current_streams = nullptr;
+
+Answer ask(const Call& call) {
+  Offer one;
+  double bytes = 0;
+  for (const auto& operand : call.operands) {
+    one.operands.push_back(operand.mapped ? Layout::kFront : Layout::kShared);
+    bytes += static_cast<double>(operand.type.bytes());
+  }
+  for (const auto& result : call.results) {
+    one.results.push_back(Layout::kFront);
+    bytes += 3.0 * static_cast<double>(result.bytes());  // written, then stacked
+  }
+  // Each member pays for its own call and for the views of its operands.
+  const auto views = 0.3 * kNanosecondsPerCall * static_cast<double>(call.operands.size());
+  one.cost = static_cast<double>(call.members) * (kernel_cost(bytes) + views) + kNanosecondsPerCall;
+  return offer(std::move(one));
+}
+
+void check_shape(const Call& call, std::size_t result, const at::Tensor& tensor, std::int64_t member) {
+  if (tensor.sizes() == at::IntArrayRef(call.results[result].shape)) return;
+  throw Error("run", call.node.op + ": its result has shape " + shape_text(tensor.sizes()) + " for member " +
+                         std::to_string(member) + " and " + shape_text(call.results[result].shape) +
+                         " for the first: shapes that depend on the data cannot run wide");
+}
+
+Kernel prepare(const Call& call, const Offer& offer) {
+  struct Prepared {
+    Call call;
+    Offer offer;
+    PreparedCall run;
+    bool random;
+  };
+  auto prepared =
+      std::make_shared<Prepared>(Prepared{call, offer, PreparedCall(call.node), draws_random(call.node)});
+  return [prepared](std::span<const at::Tensor> operands, std::span<at::Tensor> results) {
+    const auto& [kept, layouts, run, random] = *prepared;
+    auto* streams = random ? MemberStreams::current() : nullptr;
+    std::vector<std::vector<at::Tensor>> parts(results.size());
+    std::vector<c10::IValue> inputs(operands.size()), outputs;
+    for (std::int64_t member = 0; member < kept.members; ++member) {
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        inputs[i] =
+            member_view(operands[i], layouts.operands[i], kept.operands[i].type, member, kept.members);
+      }
+      if (streams) streams->enter(static_cast<std::size_t>(member));
+      run.run(inputs, outputs);
+      if (streams) streams->leave(static_cast<std::size_t>(member));
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        if (kept.node.results[i] < 0) continue;
+        parts[i].push_back(outputs[i].toTensor());
+        check_shape(kept, i, parts[i].back(), member);
+      }
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (!parts[i].empty()) results[i] = at::stack(parts[i]);
+    }
+  };
+}
+
+}  // namespace
+
+const Strategy kSequential{"sequential", ask, prepare};
+
+bool depends_on_shape_only(std::string_view op) {
+  static constexpr std::array<std::string_view, 12> kOps = {
+      "aten.zeros_like.default", "aten.ones_like.default",         "aten.full_like.default",
+      "aten.empty_like.default", "aten.new_zeros.default",         "aten.new_ones.default",
+      "aten.new_full.default",   "aten.new_empty.default",         "aten.sym_size.int",
+      "aten.zero.default",       "aten.new_empty_strided.default", "aten.sym_numel.default"};
+  return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
+}
+
+Kernel once(const Call& call) {
+  auto run = std::make_shared<PreparedCall>(call.node);
+  return [run](std::span<const at::Tensor> operands, std::span<at::Tensor> results) {
+    const std::vector<c10::IValue> inputs(operands.begin(), operands.end());
+    std::vector<c10::IValue> outputs;
+    run->run(inputs, outputs);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (i < outputs.size() && outputs[i].isTensor()) results[i] = outputs[i].toTensor();
+    }
+  };
+}
+
+MemberStreams::MemberStreams(const std::vector<std::uint64_t>& seeds) {
+  for (const auto seed : seeds) states_.push_back(at::detail::createCPUGenerator(seed).get_state());
+}
+
+MemberStreams::Active::Active(MemberStreams* streams)
+    : previous_(current_streams), outside_(at::detail::getDefaultCPUGenerator().get_state()) {
+  current_streams = streams;
+}
+
+MemberStreams::Active::~Active() {
+  current_streams = previous_;
+  auto generator = at::detail::getDefaultCPUGenerator();
+  generator.set_state(outside_);
+}
+
+MemberStreams* MemberStreams::current() {
+  return current_streams;
+}
+
+void MemberStreams::enter(std::size_t i) {
+  auto generator = at::detail::getDefaultCPUGenerator();
+  generator.set_state(states_[i]);
+}
+
+void MemberStreams::leave(std::size_t i) {
+  states_[i] = at::detail::getDefaultCPUGenerator().get_state();
+}
+
+}  // namespace wide

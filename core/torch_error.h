@@ -1,0 +1,37 @@
+#pragma once
+// libtorch's exceptions become ours: one line, with the node that failed.
+
+#include <c10/util/Exception.h>
+
+#include <new>
+#include <string>
+
+#include "formats/error.h"
+
+namespace wide {
+
+/// The first line of libtorch's message, without its backtrace.
+inline std::string first_line(const c10::Error& error) {
+  std::string text = error.what_without_backtrace();
+  return text.substr(0, text.find('\n'));
+}
+
+/// Runs `body`; a c10::Error becomes wide::Error(stage, where() + ": " + message). Running out of memory
+/// stays std::bad_alloc-like: the allocator's message is kept and std::bad_alloc is thrown.
+template <typename Where, typename Body>
+void with_torch_errors(const char* stage, Where where, Body body) {
+  try {
+    body();
+  } catch (const c10::OutOfMemoryError&) {
+    throw std::bad_alloc();
+  } catch (const c10::Error& error) {
+    const auto message = first_line(error);
+    if (message.find("not enough memory") != std::string::npos ||
+        message.find("can't allocate memory") != std::string::npos) {
+      throw std::bad_alloc();
+    }
+    throw Error(stage, where() + ": " + message);
+  }
+}
+
+}  // namespace wide

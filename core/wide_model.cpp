@@ -1,0 +1,337 @@
+#include "core/wide_model.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <set>
+#include <string_view>
+
+#include "core/canonicalize.h"
+#include "core/functionalize.h"
+#include "core/interpreter.h"
+#include "core/operators.h"
+#include "core/sequential.h"
+#include "core/specialize.h"
+#include "core/torch_bridge.h"
+#include "core/torch_error.h"
+#include "formats/error.h"
+
+namespace wide {
+namespace {
+
+bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+  if (a.is_same(b)) return true;
+  const auto x = a.contiguous(), y = b.contiguous();
+  return x.nbytes() == y.nbytes() && std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0;
+}
+
+std::string shape_key(std::span<const ModelInput> inputs) {
+  std::string key;
+  for (const auto& input : inputs) {
+    key += dtype_name(input.tensor.scalar_type()) + shape_text(input.tensor.sizes()) +
+           (input.mapped ? "m" : "s");
+  }
+  return key;
+}
+
+}  // namespace
+
+ModelInput ModelInput::per_member(std::span<const at::Tensor> tensors, const std::string& name) {
+  for (const auto& tensor : tensors) {
+    if (tensor.sizes() == tensors[0].sizes() && tensor.scalar_type() == tensors[0].scalar_type()) continue;
+    throw Error("run", name + ": members have different shapes or dtypes, " + shape_text(tensors[0].sizes()) +
+                           " and " + shape_text(tensor.sizes()) + "; all members of one run need the same");
+  }
+  return {at::stack(std::vector<at::Tensor>(tensors.begin(), tensors.end())), true};
+}
+
+WideModel::WideModel(Graph captured, std::vector<Member> members, BuildOptions options)
+    : captured_(std::move(captured)), members_(std::move(members)), options_(std::move(options)) {
+  if (members_.empty()) throw Error("widen", "a wide model needs at least one member");
+  for (std::size_t i = 0; i < members_.size(); ++i) seeds_.push_back(options_.seed + i);
+  for (const auto& input : captured_.inputs) {
+    if (input.kind == InputKind::kUser) {
+      if (!captured_.values[static_cast<std::size_t>(input.value)].tensor) {
+        throw Error("capture", "the model takes a number as input '" + input.target +
+                                   "', which is not supported; export it with that number fixed");
+      }
+      user_inputs_.push_back(input);
+      continue;
+    }
+    for (const auto& member : members_) {
+      if (!member.tensors.contains(input.target)) {
+        throw Error("widen", "member '" + member.name + "' lacks '" + input.target + "'");
+      }
+    }
+  }
+}
+
+// A weight kept already that has the very same bytes for every member: tied, or equal by chance.
+std::optional<std::string> WideModel::find_twin(const std::string& fqn) {
+  std::size_t hash = 0;
+  for (const auto& member : members_) {
+    const auto tensor = member.tensors.at(fqn).contiguous();
+    const std::string_view bytes(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
+    hash = hash * 1099511628211ULL + std::hash<std::string_view>()(bytes);
+  }
+  const auto [first, last] = by_hash_.equal_range(hash);
+  for (auto known = first; known != last; ++known) {
+    const bool equal = std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
+      const auto& a = member.tensors.at(fqn);
+      const auto& b = member.tensors.at(known->second);
+      return a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type() && same_bits(a, b);
+    });
+    if (equal) return known->second;
+  }
+  by_hash_.emplace(hash, fqn);
+  return std::nullopt;
+}
+
+WideTensor WideModel::weight(const std::string& fqn) {
+  if (const auto known = weights_.find(fqn); known != weights_.end()) return known->second;
+  const auto& first = members_[0].tensors.at(fqn);
+  const bool equal = std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
+    return same_bits(member.tensors.at(fqn), first);
+  });
+  if (const auto twin = find_twin(fqn)) {
+    const auto value = weights_.at(*twin);
+    for (auto& member : members_) member.tensors[fqn] = member.tensors.at(*twin);
+    return weights_.emplace(fqn, value).first->second;
+  }
+  WideTensor value{first, Layout::kShared};
+  if (!equal) {
+    std::vector<at::Tensor> all;
+    for (const auto& member : members_) all.push_back(member.tensors.at(fqn));
+    value = {at::stack(all), Layout::kFront};
+  }
+  // One copy of the bytes: members look into what the wide model keeps.
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    members_[i].tensors[fqn] = equal ? value.tensor : value.tensor.select(0, static_cast<std::int64_t>(i));
+  }
+  return weights_.emplace(fqn, std::move(value)).first->second;
+}
+
+std::vector<c10::IValue> WideModel::member_values(std::int64_t i, std::span<const ModelInput> inputs,
+                                                  const Graph& graph,
+                                                  const std::vector<bool>* written) const {
+  std::vector<c10::IValue> values;
+  std::size_t user = 0;
+  for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
+    const auto& input = graph.inputs[k];
+    auto tensor = input.kind == InputKind::kUser
+                      ? inputs[user++].member(i)
+                      : members_[static_cast<std::size_t>(i)].tensors.at(input.target);
+    if (!written || (*written)[k]) tensor = tensor.clone();
+    values.emplace_back(std::move(tensor));
+  }
+  return values;
+}
+
+AloneRun WideModel::run_alone(std::int64_t i, std::span<const ModelInput> inputs) {
+  const c10::InferenceMode guard;
+  const auto& built = build(inputs);
+  const auto& graph = built.specialized;
+  auto generator = at::detail::getDefaultCPUGenerator();
+  const auto outside = generator.get_state();
+  generator.set_state(at::detail::createCPUGenerator(seeds_[static_cast<std::size_t>(i)]).get_state());
+  const auto values = member_values(i, inputs, graph, &built.written);
+  auto results = Interpreter(graph).run(values);
+  generator.set_state(outside);
+  AloneRun alone;
+  for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
+    if (built.written[k] && graph.inputs[k].kind == InputKind::kBuffer)
+      alone.buffers[graph.inputs[k].target] = values[k].toTensor();
+  }
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (graph.outputs[k].kind == OutputKind::kUser) {
+      alone.outputs.push_back(std::move(results[k]));
+    } else {
+      alone.buffers[graph.outputs[k].target] = results[k].toTensor();
+    }
+  }
+  return alone;
+}
+
+bool WideModel::is_last(std::span<const ModelInput> inputs) const {
+  if (!last_.build || inputs.size() != last_.inputs.size()) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto& seen = last_.inputs[i];
+    if (inputs[i].mapped != seen.mapped || inputs[i].tensor.scalar_type() != seen.dtype ||
+        inputs[i].tensor.sizes() != at::IntArrayRef(seen.shape))
+      return false;
+  }
+  return true;
+}
+
+const Build& WideModel::build(std::span<const ModelInput> inputs) {
+  if (is_last(inputs)) return *last_.build;
+  if (inputs.size() != user_inputs_.size()) {
+    throw Error("run", "the model has " + std::to_string(user_inputs_.size()) + " inputs, " +
+                           std::to_string(inputs.size()) + " are given");
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    check_input(captured_, user_inputs_[i], inputs[i].member(0), "input." + std::to_string(i));
+    if (inputs[i].mapped && inputs[i].tensor.size(0) != members()) {
+      throw Error("run", "input." + std::to_string(i) + " is given for " +
+                             std::to_string(inputs[i].tensor.size(0)) + " members, the model has " +
+                             std::to_string(members()));
+    }
+  }
+  const auto key = shape_key(inputs);
+  auto& built = builds_[key];
+  if (!built) {
+    try {
+      const c10::InferenceMode guard;
+      built = std::make_unique<Build>(make_build(inputs));
+    } catch (...) {
+      builds_.erase(key);
+      throw;
+    }
+  }
+  last_ = {built.get(), {}};
+  for (const auto& input : inputs)
+    last_.inputs.push_back({input.tensor.sizes().vec(), input.tensor.scalar_type(), input.mapped});
+  return *built;
+}
+
+Build WideModel::make_build(std::span<const ModelInput> inputs) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto elapsed = [&] {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  };
+  Pipeline pipeline(options_.pipeline);
+  pipeline.run("capture", [&] { return captured_; });
+  Specialized specialized;
+  pipeline.run("specialize", [&] {
+    // Scalar inputs of the program come as tensors too; they are read once.
+    specialized = specialize(captured_, member_values(0, inputs, captured_, nullptr));
+    return specialized.graph;
+  });
+  auto written = written_inputs(specialized);
+  auto functional = pipeline.run("functionalize", [&] { return functionalize(specialized); });
+  auto canonical = pipeline.run("canonicalize", [&] { return canonicalize(functional); });
+
+  std::vector<ValueState> states;
+  std::vector<WideTensor> constants;
+  std::size_t user = 0;
+  for (const auto& input : canonical.inputs) {
+    if (input.kind == InputKind::kUser) {
+      states.push_back({inputs[user].mapped, false, inputs[user].mapped ? Layout::kFront : Layout::kShared});
+      ++user;
+      constants.emplace_back();
+      continue;
+    }
+    const bool changes =
+        std::any_of(canonical.outputs.begin(), canonical.outputs.end(), [&](const GraphOutput& output) {
+          return output.kind == OutputKind::kBufferMutation && output.target == input.target;
+        });
+    auto value = weight(input.target);
+    if (changes) {
+      // A buffer that is written may differ per member from the second pass on.
+      states.push_back({true, false, Layout::kFront});
+      constants.emplace_back();
+      if (!state_.contains(input.target)) state_[input.target] = initial_buffer(input.target);
+    } else {
+      states.push_back({value.layout != Layout::kShared, true, value.layout});
+      constants.push_back(std::move(value));
+    }
+  }
+  auto plan = make_plan(canonical, states, members(), options_.strategies);
+  pipeline.note("widen", elapsed(), [&] { return print(canonical, plan); });
+  Program program(canonical, plan, constants, members());
+  pipeline.note("compile", elapsed(),
+                [&] { return std::to_string(program.instructions()) + " instructions\n"; });
+  const bool random = std::any_of(canonical.nodes.begin(), canonical.nodes.end(),
+                                  [](const Node& node) { return draws_random(node); });
+  return {std::move(specialized.graph),
+          std::move(written),
+          std::move(canonical),
+          std::move(plan),
+          std::move(program),
+          pipeline.records(),
+          elapsed(),
+          random};
+}
+
+at::Tensor WideModel::initial_buffer(const std::string& fqn) const {
+  std::vector<at::Tensor> all;
+  for (const auto& member : members_) all.push_back(member.tensors.at(fqn));
+  return at::stack(all);
+}
+
+std::vector<ModelOutput> WideModel::forward(std::span<const ModelInput> inputs) {
+  const auto& built = build(inputs);
+  const c10::InferenceMode guard;
+  std::optional<MemberStreams::Active> active;
+  if (built.random) {
+    if (!streams_) streams_ = std::make_unique<MemberStreams>(seeds_);
+    active.emplace(streams_.get());
+  }
+  std::vector<WideTensor> values;
+  std::size_t user = 0;
+  for (const auto& input : built.canonical.inputs) {
+    if (input.kind == InputKind::kUser) {
+      const auto& given = inputs[user++];
+      values.push_back({given.tensor, given.mapped ? Layout::kFront : Layout::kShared});
+    } else if (const auto state = state_.find(input.target); state != state_.end()) {
+      values.push_back({state->second, Layout::kFront});
+    } else {
+      values.emplace_back();
+    }
+  }
+  auto results = built.program.run(values);
+  std::vector<ModelOutput> outputs;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto& output = built.canonical.outputs[i];
+    if (output.kind == OutputKind::kBufferMutation) {
+      auto tensor = results[i].tensor;
+      if (results[i].layout == Layout::kShared) tensor = tensor.expand(state_.at(output.target).sizes());
+      state_[output.target] = std::move(tensor);
+      continue;
+    }
+    ModelOutput one{output.target, results[i].tensor, results[i].layout == Layout::kFront, {}};
+    if (!output.value.ref()) one.constant = output.value;
+    outputs.push_back(std::move(one));
+  }
+  return outputs;
+}
+
+void WideModel::reset() {
+  streams_.reset();
+  for (auto& [fqn, tensor] : state_) tensor = initial_buffer(fqn);
+}
+
+std::int64_t WideModel::weight_bytes() const {
+  std::int64_t bytes = 0;
+  std::set<const void*> counted;
+  for (const auto& [fqn, value] : weights_) {
+    if (counted.insert(value.tensor.const_data_ptr()).second)
+      bytes += static_cast<std::int64_t>(value.tensor.nbytes());
+  }
+  return bytes;
+}
+
+Coverage coverage(const Build& build) {
+  Coverage result;
+  for (std::size_t i = 0; i < build.plan.nodes.size(); ++i) {
+    const auto& node = build.plan.nodes[i];
+    if (node.strategy == "constant") {
+      ++result.constant;
+    } else if (node.strategy == "shared") {
+      ++result.shared;
+    } else {
+      ++result.nodes;
+    }
+    if (node.strategy != kSequential.name) continue;
+    ++result.sequential;
+    ++result.sequential_ops[build.canonical.nodes[i].op];
+  }
+  result.conversions = static_cast<std::int64_t>(build.plan.conversions.size());
+  result.copies = build.plan.copying_conversions();
+  return result;
+}
+
+}  // namespace wide

@@ -1,0 +1,144 @@
+#pragma once
+// The wide model: N members of one architecture, run together. The entry point of libwide.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/members.h"
+#include "core/pipeline.h"
+#include "core/plan.h"
+#include "core/program.h"
+#include "core/sequential.h"
+
+namespace wide {
+
+/// One user input: the same tensor for all members, or one stacked tensor.
+struct ModelInput {
+  at::Tensor tensor;  ///< mapped: [N, d0, …], else [d0, …]
+  bool mapped = false;
+
+  static ModelInput shared(at::Tensor tensor) { return {std::move(tensor), false}; }
+  /// Stacks one tensor per member; throws wide::Error when shapes or dtypes differ.
+  static ModelInput per_member(std::span<const at::Tensor> tensors, const std::string& name);
+  at::Tensor member(std::int64_t i) const { return mapped ? tensor.select(0, i) : tensor; }
+};
+
+/// What the model returns at one place of its output tree.
+struct ModelOutput {
+  std::string name;   ///< pytree path, may be empty
+  at::Tensor tensor;  ///< undefined where the model returns a constant
+  bool mapped = false;
+  std::optional<Argument> constant;  ///< None, or a number
+  at::Tensor member(std::int64_t i) const { return mapped ? tensor.select(0, i) : tensor; }
+};
+
+/// One member's separate run.
+struct AloneRun {
+  std::vector<c10::IValue> outputs;           ///< user outputs, in order
+  std::map<std::string, at::Tensor> buffers;  ///< those that the run wrote, by fqn
+};
+
+struct BuildOptions {
+  StrategyChoice strategies;
+  std::uint64_t seed = 0;  ///< member i's random stream is seeded with seed + i
+  PipelineOptions pipeline;
+};
+
+/// A canonical graph for given input shapes, with its plan and program.
+struct Build {
+  Graph specialized;          ///< what one member runs alone
+  std::vector<bool> written;  ///< inputs of `specialized` that a run writes into
+  Graph canonical;
+  Plan plan;
+  Program program;
+  std::vector<StageRecord> stages;
+  double milliseconds = 0;
+  bool random = false;  ///< some node draws random numbers
+};
+
+/// How the nodes of a build run, for reports.
+struct Coverage {
+  std::int64_t nodes = 0;  ///< tensor-computing nodes that depend on a member
+  std::int64_t sequential = 0;
+  std::int64_t shared = 0;       ///< done once for all members
+  std::int64_t constant = 0;     ///< done once, at build
+  std::int64_t conversions = 0;  ///< layout changes in a forward pass
+  std::int64_t copies = 0;       ///< of these, those that move data
+  std::map<std::string, std::int64_t> sequential_ops;
+};
+
+class WideModel {
+ public:
+  /// Members must have the tensors that the graph names, of equal shape and dtype (load() checks).
+  explicit WideModel(Graph captured, std::vector<Member> members, BuildOptions options = {});
+
+  std::int64_t members() const { return static_cast<std::int64_t>(members_.size()); }
+  const std::vector<Member>& member_list() const { return members_; }
+  const Graph& graph() const { return captured_; }
+  const BuildOptions& options() const { return options_; }
+  /// User inputs of the graph, in order.
+  const std::vector<GraphInput>& user_inputs() const { return user_inputs_; }
+
+  /// Runs all members. Inputs in the order of user_inputs(). Builds first for shapes not seen before.
+  /// Written buffers keep their new values per member. Throws wide::Error for inputs that do not fit.
+  std::vector<ModelOutput> forward(std::span<const ModelInput> inputs);
+
+  /// The build for these inputs (shapes, and which of them are mapped), made if it is not there yet.
+  const Build& build(std::span<const ModelInput> inputs);
+
+  /// Runs member `i` alone on its own inputs, as the captured graph says, from its initial buffers and random
+  /// seed.
+  AloneRun run_alone(std::int64_t i, std::span<const ModelInput> inputs);
+
+  /// Current values of buffers that forward() writes, [N, …] by fqn.
+  const std::map<std::string, at::Tensor>& buffers() const { return state_; }
+  /// Buffers as loaded, random streams from their seeds.
+  void reset();
+
+  /// Bytes of weights as kept: tensors equal over all members once, tied ones once.
+  std::int64_t weight_bytes() const;
+
+ private:
+  /// The inputs of the last pass and their build: the common case needs no key.
+  struct Seen {
+    std::vector<std::int64_t> shape;
+    at::ScalarType dtype;
+    bool mapped;
+  };
+  struct Last {
+    const Build* build = nullptr;
+    std::vector<Seen> inputs;
+  };
+  bool is_last(std::span<const ModelInput> inputs) const;
+  Build make_build(std::span<const ModelInput> inputs);
+  WideTensor weight(const std::string& fqn);
+  std::optional<std::string> find_twin(const std::string& fqn);
+  at::Tensor initial_buffer(const std::string& fqn) const;
+  std::vector<c10::IValue> member_values(std::int64_t i, std::span<const ModelInput> inputs,
+                                         const Graph& graph, const std::vector<bool>* written) const;
+
+  Graph captured_;
+  std::vector<Member> members_;
+  BuildOptions options_;
+  std::vector<GraphInput> user_inputs_;
+  std::map<std::string, WideTensor>
+      weights_;  ///< shared where all members have equal bytes; tied ones share memory
+  std::multimap<std::size_t, std::string> by_hash_;  ///< names in weights_ by the hash of all members' bytes
+  std::map<std::string, at::Tensor> state_;
+  std::map<std::string, std::unique_ptr<Build>> builds_;
+  std::vector<std::uint64_t> seeds_;
+  Last last_;
+  std::unique_ptr<MemberStreams> streams_;
+};
+
+Coverage coverage(const Build& build);
+
+}  // namespace wide
