@@ -1,0 +1,110 @@
+// Wide scaled_dot_product_attention: the model axis folds into the batch, so that the fused 4-D kernel serves
+// all.
+//   q [N·B, H, L, E], k [N·B, G, S, E], v [N·B, G, S, V], mask broadcast to [N·B, H, L, S]
+// Arguments: q, k, v, mask, dropout, causal, scale, grouped heads.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "primitives/support.h"
+
+namespace wide {
+namespace {
+
+enum { kQ, kK, kV, kMask, kDropout, kCausal, kScale, kGroupedHeads };
+
+Answer ask(const Call& call) {
+  if (call.real(kDropout) != 0.0) return refuse("dropout draws its own mask per member");
+  for (const auto index : {kQ, kK, kV}) {
+    if (!call.operand_of(index)) return refuse("an operand is a constant");
+    if (call.operand_at(index)->type.rank() < 3) return refuse("q, k and v need a batch axis");
+    if (call.operand_at(index)->type.rank() != call.operand_at(kQ)->type.rank())
+      return refuse("ranks differ");
+  }
+  auto one = uniform_offer(call, Layout::kFront);
+  const auto& q = call.operand_at(kQ)->type;
+  const auto keys = call.operand_at(kK)->type.shape.end()[-2];
+  one.cost = kernel_cost(total_bytes(call), 4.0 * static_cast<double>(q.elements() * keys * call.members));
+  return offer(std::move(one));
+}
+
+// [N, B…, H, L, E] or shared [B…, H, L, E] as [N·B…, H, L, E]; rank 3 gets a head axis.
+at::Tensor fold(const Call& call, std::size_t index, std::span<const at::Tensor> in) {
+  auto tensor = front_or_none(call, index, in);
+  if (call.operand_at(index)->type.rank() == 3) tensor = tensor.unsqueeze(2);
+  return tensor.flatten(0, tensor.dim() - 4);
+}
+
+// The mask of all members as something that broadcasts to [N·B…, H, L, S].
+at::Tensor fold_mask(const Call& call, std::span<const at::Tensor> in) {
+  const auto operand = call.operand_of(kMask);
+  if (!operand) return {};
+  const auto& mask = call.operands[*operand];
+  const auto& q = call.operand_at(kQ)->type;
+  if (!mask.mapped && mask.type.rank() == 2) return in[*operand];
+  const auto aligned = align_front(front_or_none(call, kMask, in), mask.type, q.rank());
+  std::vector<std::int64_t> shape(q.shape.begin(), q.shape.end() - 2);  // [B…, H]
+  shape.insert(shape.begin(), call.members);
+  if (q.rank() >= 4) shape.back() = aligned.size(-3);  // heads may broadcast
+  shape.push_back(aligned.size(-2));
+  shape.push_back(aligned.size(-1));
+  auto full = aligned.expand(shape);
+  if (q.rank() == 3) full = full.unsqueeze(2);
+  return full.flatten(0, full.dim() - 4);
+}
+
+Kernel prepare(const Call& call, const Offer&) {
+  const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
+  const auto scale = call.is_none(kScale) ? std::optional<double>() : call.real(kScale);
+  return [call, shape, scale](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    const auto mask = fold_mask(call, in);
+    const auto y =
+        at::scaled_dot_product_attention(fold(call, kQ, in), fold(call, kK, in), fold(call, kV, in),
+                                         mask.defined() ? std::optional(mask) : std::nullopt, 0.0,
+                                         call.flag(kCausal), scale, call.flag(kGroupedHeads));
+    out[0] = y.reshape(shape);
+  };
+}
+
+std::vector<Sample> samples(std::int64_t members) {
+  const auto arguments = [](bool mask, bool causal, Argument scale, bool grouped) {
+    return std::vector<Argument>{
+        {ValueRef{0}}, {ValueRef{1}}, {ValueRef{2}},    mask ? Argument{ValueRef{3}} : Argument{},
+        {0.0},         {causal},      std::move(scale), {grouped}};
+  };
+  const std::string op = "aten.scaled_dot_product_attention.default";
+  const SampleOperand q{{2, 3, 5, 8}}, k{{2, 3, 7, 8}}, v{{2, 3, 7, 8}};
+  return {
+      {"plain", op, arguments(false, false, {}, false), {q, k, v}},
+      {"causal", op, arguments(false, true, {}, false), {{{2, 3, 5, 8}}, {{2, 3, 5, 8}}, {{2, 3, 5, 8}}}},
+      {"scale", op, arguments(false, false, {0.25}, false), {q, k, v}},
+      {"shared float mask", op, arguments(true, false, {}, false), {q, k, v, {{5, 7}, false}}},
+      {"mapped float mask", op, arguments(true, false, {}, false), {q, k, v, {{5, 7}}}},
+      {"mask per sample", op, arguments(true, false, {}, false), {q, k, v, {{2, 1, 5, 7}}}},
+      {"shared mask per sample", op, arguments(true, false, {}, false), {q, k, v, {{2, 1, 5, 7}, false}}},
+      {"grouped heads", op, arguments(false, false, {}, true), {{{2, 6, 5, 8}}, k, v}},
+      {"shared keys",
+       op,
+       arguments(false, false, {}, false),
+       {q, {{2, 3, 7, 8}, false}, {{2, 3, 7, 8}, false}}},
+      {"no head axis", op, arguments(false, false, {}, false), {{{2, 5, 8}}, {{2, 7, 8}}, {{2, 7, 8}}}},
+      {"mask, no head axis",
+       op,
+       arguments(true, false, {}, false),
+       {{{2, 5, 8}}, {{2, 7, 8}}, {{2, 7, 8}}, {{2, 5, 7}}}},
+      {"B equals N",
+       op,
+       arguments(false, false, {}, false),
+       {{{members, 3, 5, 8}}, {{members, 3, 7, 8}}, {{members, 3, 7, 8}}}},
+  };
+}
+
+}  // namespace
+
+Primitive attention() {
+  return {"attention", {"aten.scaled_dot_product_attention.default"},
+          nullptr,     {{"fused", ask, prepare}},
+          nullptr,     samples};
+}
+
+}  // namespace wide

@@ -1,0 +1,100 @@
+// Wide resizing, unfolding and sampling of images: every channel on its own, so N goes to the channels or the
+// batch.
+//   packed [B, N·C, …]   folded [N·B, C, …]
+#include <algorithm>
+#include <array>
+
+#include "primitives/support.h"
+
+namespace wide {
+namespace {
+
+struct Rule {
+  std::string_view op;
+  std::int64_t rank;  ///< of a batched input
+  bool packs = true;  ///< the channels of all members may lie side by side
+};
+
+constexpr std::array kRules = {
+    Rule{"aten.upsample_nearest1d.default", 3},
+    Rule{"aten.upsample_nearest1d.vec", 3},
+    Rule{"aten.upsample_nearest2d.default", 4},
+    Rule{"aten.upsample_nearest2d.vec", 4},
+    Rule{"aten.upsample_nearest3d.default", 5},
+    Rule{"aten.upsample_nearest3d.vec", 5},
+    Rule{"aten._upsample_nearest_exact1d.default", 3},
+    Rule{"aten._upsample_nearest_exact1d.vec", 3},
+    Rule{"aten._upsample_nearest_exact2d.default", 4},
+    Rule{"aten._upsample_nearest_exact2d.vec", 4},
+    Rule{"aten._upsample_nearest_exact3d.default", 5},
+    Rule{"aten._upsample_nearest_exact3d.vec", 5},
+    Rule{"aten.upsample_linear1d.default", 3},
+    Rule{"aten.upsample_linear1d.vec", 3},
+    Rule{"aten.upsample_bilinear2d.default", 4},
+    Rule{"aten.upsample_bilinear2d.vec", 4},
+    Rule{"aten.upsample_bicubic2d.default", 4},
+    Rule{"aten.upsample_bicubic2d.vec", 4},
+    Rule{"aten.upsample_trilinear3d.default", 5},
+    Rule{"aten.upsample_trilinear3d.vec", 5},
+    Rule{"aten._upsample_bilinear2d_aa.default", 4},
+    Rule{"aten._upsample_bilinear2d_aa.vec", 4},
+    Rule{"aten._upsample_bicubic2d_aa.default", 4},
+    Rule{"aten._upsample_bicubic2d_aa.vec", 4},
+    Rule{"aten.im2col.default", 4},
+    Rule{"aten.col2im.default", 3},
+    Rule{"aten.channel_shuffle.default", 4, false},
+    Rule{"aten.native_channel_shuffle.default", 4, false},
+};
+
+Answer ask(const Call& call) {
+  if (call.operands.size() != 1) return refuse("the input is a constant");
+  const auto& rule =
+      *std::find_if(kRules.begin(), kRules.end(), [&](const Rule& one) { return one.op == call.node.op; });
+  if (call.operands[0].type.rank() != rule.rank) return refuse("the input has no batch axis");
+  Answer answer;
+  if (rule.packs) answer.offers.push_back(uniform_offer(call, Layout::kPacked));
+  answer.offers.push_back(uniform_offer(call, Layout::kFolded));
+  return answer;
+}
+
+Kernel prepare(const Call& call, const Offer&) {
+  return boxed(call, call.node);
+}
+
+std::vector<Sample> samples(std::int64_t members) {
+  const auto i = ints_argument;
+  const Argument x{ValueRef{0}}, factors{Argument::List{{2.0}, {1.5}}};
+  return {
+      {"bilinear by factors", "aten.upsample_bilinear2d.vec", {x, {}, {false}, factors}, {{{2, 3, 4, 6}}}},
+      {"bilinear by size",
+       "aten.upsample_bilinear2d.default",
+       {x, i({7, 5}), {true}, {}, {}},
+       {{{2, 3, 4, 6}}}},
+      {"nearest", "aten.upsample_nearest2d.vec", {x, {}, factors}, {{{2, 3, 4, 6}}}},
+      {"nearest 1d", "aten.upsample_nearest1d.default", {x, i({9}), {}}, {{{2, 3, 6}}}},
+      {"nearest 3d", "aten.upsample_nearest3d.default", {x, i({5, 6, 7}), {}, {}, {}}, {{{2, 3, 4, 5, 6}}}},
+      {"bicubic", "aten.upsample_bicubic2d.default", {x, i({7, 5}), {false}, {}, {}}, {{{2, 3, 4, 6}}}},
+      {"linear", "aten.upsample_linear1d.default", {x, i({9}), {false}, {}}, {{{2, 3, 6}}}},
+      {"im2col", "aten.im2col.default", {x, i({2, 3}), i({1, 1}), i({1, 0}), i({1, 2})}, {{{2, 3, 4, 7}}}},
+      {"col2im",
+       "aten.col2im.default",
+       {x, i({4, 6}), i({2, 2}), i({1, 1}), i({0, 0}), i({2, 2})},
+       {{{2, 12, 6}}}},
+      {"channel shuffle", "aten.channel_shuffle.default", {x, {std::int64_t{3}}}, {{{2, 6, 4, 5}}}},
+      {"B equals N", "aten.upsample_bilinear2d.vec", {x, {}, {true}, factors}, {{{members, members, 4, 6}}}},
+  };
+}
+
+std::vector<std::string_view> ops() {
+  std::vector<std::string_view> names;
+  for (const auto& rule : kRules) names.push_back(rule.op);
+  return names;
+}
+
+}  // namespace
+
+Primitive image() {
+  return {"image", ops(), nullptr, {{"batched", ask, prepare}}, nullptr, samples};
+}
+
+}  // namespace wide

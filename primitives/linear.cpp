@@ -1,0 +1,112 @@
+// Wide linear: y[n] = x[n] · W[n]ᵀ + b[n].
+//   x [N, …, I] or [.., I];  W [N, O, I] or [O, I];  b [N, O], [O] or none;  y [N, …, O]
+#include <ATen/ATen.h>
+
+#include "primitives/support.h"
+
+namespace wide {
+namespace {
+
+enum { kX, kW, kBias };
+
+double flops(const Call& call) {
+  const auto& weight = call.operand_at(kW)->type;
+  return 2.0 * static_cast<double>(call.results[0].elements() * weight.shape[1] * call.members);
+}
+
+Offer front(const Call& call) {
+  auto one = uniform_offer(call, Layout::kFront);
+  one.cost = kernel_cost(total_bytes(call), flops(call));
+  return one;
+}
+
+bool is_matrix(const Call& call) {
+  return call.operand_at(kW)->type.rank() == 2;
+}
+
+// Nothing need be shared: one strided-batched GEMM.
+Answer ask_baddbmm(const Call& call) {
+  if (!is_matrix(call)) return refuse("the weight is not a matrix");
+  if (!is_mapped(call, kW)) return refuse("the weight is shared: folding x is cheaper");
+  return offer(front(call));
+}
+
+Kernel prepare_baddbmm(const Call& call, const Offer&) {
+  const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
+  return [call, shape](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    const auto features = shape.back();
+    auto x = front_or_none(call, kX, in);
+    x = x.reshape({call.members, -1, x.size(-1)});
+    const auto wt = front_or_none(call, kW, in).transpose(1, 2);
+    const auto bias = front_or_none(call, kBias, in);
+    const auto y = bias.defined() ? at::baddbmm(bias.unsqueeze(1), x, wt) : at::bmm(x, wt);
+    out[0] = shape.size() == 3 && y.size(1) == shape[1] && y.size(2) == features ? y : y.reshape(shape);
+  };
+}
+
+// x is shared: the N weights stacked into one [N·O, I] pay for a single GEMM, and x is read once.
+Answer ask_stacked(const Call& call) {
+  if (!is_matrix(call)) return refuse("the weight is not a matrix");
+  if (is_mapped(call, kX)) return refuse("x differs per member");
+  if (!is_mapped(call, kW)) return refuse("the weight is shared");
+  auto one = front(call);
+  one.operands[*call.operand_of(kW)] = Layout::kFolded;
+  if (const auto bias = call.operand_of(kBias)) {
+    one.operands[*bias] = call.operands[*bias].mapped ? Layout::kFolded : Layout::kShared;
+  }
+  one.cost = kernel_cost(total_bytes(call), 0.7 * flops(call));
+  return offer(std::move(one));
+}
+
+Kernel prepare_stacked(const Call& call, const Offer&) {
+  return [call](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    const auto bias = front_or_none(call, kBias, in);
+    const auto y = at::linear(in[*call.operand_of(kX)], in[*call.operand_of(kW)],
+                              bias.defined() ? std::optional(bias.flatten()) : std::nullopt);
+    out[0] = y.unflatten(-1, {call.members, -1}).movedim(-2, 0);  // [.., N, O] -> [N, .., O]
+  };
+}
+
+// The weight is shared: the model axis is only more batch.
+Answer ask_folded(const Call& call) {
+  if (is_mapped(call, kW)) return refuse("the weight differs per member");
+  if (is_mapped(call, kBias)) return refuse("the bias differs per member");
+  return offer(front(call));
+}
+
+Kernel prepare_folded(const Call& call, const Offer&) {
+  return boxed(call, call.node);
+}
+
+std::vector<Sample> samples(std::int64_t members) {
+  const std::vector<Argument> with{{ValueRef{0}}, {ValueRef{1}}, {ValueRef{2}}},
+      without{{ValueRef{0}}, {ValueRef{1}}, {}};
+  const std::string op = "aten.linear.default";
+  return {
+      {"all mapped", op, with, {{{5, 7}}, {{4, 7}}, {{4}}}},
+      {"no bias", op, without, {{{5, 7}}, {{4, 7}}}},
+      {"shared x", op, with, {{{5, 7}, false}, {{4, 7}}, {{4}}}},
+      {"shared x, three axes", op, without, {{{2, 5, 7}, false}, {{4, 7}}}},
+      {"shared weight and bias", op, with, {{{5, 7}}, {{4, 7}, false}, {{4}, false}}},
+      {"shared bias", op, with, {{{5, 7}}, {{4, 7}}, {{4}, false}}},
+      {"three axes", op, with, {{{2, 5, 7}}, {{4, 7}}, {{4}}}},
+      {"vector", op, with, {{{7}}, {{4, 7}}, {{4}}}},
+      {"B equals N", op, with, {{{members, 7}}, {{4, 7}}, {{4}}}},
+      {"only the bias is mapped", op, with, {{{5, 7}, false}, {{4, 7}, false}, {{4}}}},
+  };
+}
+
+}  // namespace
+
+Primitive linear() {
+  return {"linear",
+          {"aten.linear.default"},
+          nullptr,
+          {{"stacked", ask_stacked, prepare_stacked},
+           {"folded", ask_folded, prepare_folded},
+           {"baddbmm", ask_baddbmm, prepare_baddbmm}},
+          flops,
+          samples};
+}
+
+}  // namespace wide

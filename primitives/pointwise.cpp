@@ -1,0 +1,145 @@
+// Wide pointwise operators: y[n] = f(a[n], b[n], …), with broadcasting.
+//   front    [N, …]         mapped operands get ones after N so that their axes line up
+//   packed   [B, N·C, …]    where every mapped operand has the result's rank and channels
+#include <algorithm>
+#include <array>
+
+#include "core/operators.h"
+#include "primitives/support.h"
+
+namespace wide {
+namespace {
+
+// Pointwise in meaning, but not tagged so by ATen.
+constexpr std::array kUntagged = std::to_array<std::string_view>({"aten.to.dtype",
+                                                                  "aten.where.ScalarOther",
+                                                                  "aten.where.ScalarSelf",
+                                                                  "aten.where.Scalar",
+                                                                  "aten.masked_fill.Scalar",
+                                                                  "aten.masked_fill.Tensor",
+                                                                  "aten.bitwise_and.Tensor",
+                                                                  "aten.bitwise_or.Tensor",
+                                                                  "aten.bitwise_xor.Tensor",
+                                                                  "aten.bitwise_and.Scalar",
+                                                                  "aten.bitwise_or.Scalar",
+                                                                  "aten.bitwise_xor.Scalar",
+                                                                  "aten.selu.default",
+                                                                  "aten.celu.default",
+                                                                  "aten.relu6.default",
+                                                                  "aten.softplus.default",
+                                                                  "aten.log_sigmoid.default",
+                                                                  "aten.square.default",
+                                                                  "aten.clip.default",
+                                                                  "aten.clip.Tensor",
+                                                                  "aten.min.other",
+                                                                  "aten.max.other",
+                                                                  "aten.subtract.Tensor",
+                                                                  "aten.multiply.Tensor",
+                                                                  "aten.divide.Tensor",
+                                                                  "aten.true_divide.Tensor",
+                                                                  "aten.rsub.Scalar",
+                                                                  "aten.rsub.Tensor",
+                                                                  "aten.softshrink.default",
+                                                                  "aten.hardshrink.default",
+                                                                  "aten.conj.default",
+                                                                  "aten.isfinite.default",
+                                                                  "aten.isinf.default",
+                                                                  "aten.leaky_relu.default",
+                                                                  "aten.hardswish.default",
+                                                                  "aten.floor_divide.default",
+                                                                  "aten.floor_divide.Scalar",
+                                                                  "aten.absolute.default",
+                                                                  "aten.negative.default",
+                                                                  "aten.fix.default",
+                                                                  "aten.arctan.default",
+                                                                  "aten.arctan2.default",
+                                                                  "aten.greater.Tensor",
+                                                                  "aten.greater.Scalar",
+                                                                  "aten.less.Tensor",
+                                                                  "aten.less.Scalar",
+                                                                  "aten.greater_equal.Tensor",
+                                                                  "aten.greater_equal.Scalar",
+                                                                  "aten.less_equal.Tensor",
+                                                                  "aten.less_equal.Scalar",
+                                                                  "aten.not_equal.Tensor",
+                                                                  "aten.not_equal.Scalar",
+                                                                  "aten.special_erf.default",
+                                                                  "aten.special_expit.default",
+                                                                  "aten.special_exp2.default",
+                                                                  "aten.special_logit.default",
+                                                                  "aten.special_i0.default",
+                                                                  "aten.special_ndtr.default",
+                                                                  "aten.polar.default",
+                                                                  "aten.complex.default",
+                                                                  "aten.real.default",
+                                                                  "aten.imag.default",
+                                                                  "aten.resolve_conj.default",
+                                                                  "aten.resolve_neg.default",
+                                                                  "aten.true_divide.Scalar",
+                                                                  "aten.divide.Scalar",
+                                                                  "aten.divide.Tensor_mode",
+                                                                  "aten.divide.Scalar_mode",
+                                                                  "aten.multiply.Scalar",
+                                                                  "aten.subtract.Scalar",
+                                                                  "aten.isclose.default",
+                                                                  "aten.fill.Scalar"});
+
+bool matches(std::string_view op) {
+  if (std::find(kUntagged.begin(), kUntagged.end(), op) != kUntagged.end()) return true;
+  const auto handle = find_operator(op);
+  return handle && is_pointwise(*handle) && !is_random(*handle) && !handle->schema().is_mutable();
+}
+
+Answer ask(const Call& call) {
+  Answer answer = offer(uniform_offer(call, Layout::kFront));
+  if (packs_elementwise(call)) answer.offers.push_back(uniform_offer(call, Layout::kPacked));
+  return answer;
+}
+
+Kernel prepare(const Call& call, const Offer& offer) {
+  if (offer.results[0] == Layout::kPacked) return boxed(call, call.node);
+  const auto rank = call.results[0].rank();
+  const bool aligned = std::all_of(call.operands.begin(), call.operands.end(), [&](const Operand& one) {
+    return !one.mapped || one.type.rank() == rank;
+  });
+  if (aligned) return boxed(call, call.node);
+  return boxed(call, call.node, [rank, operands = call.operands](std::size_t i, const at::Tensor& tensor) {
+    return operands[i].mapped ? align_front(tensor, operands[i].type, rank) : tensor;
+  });
+}
+
+std::vector<Sample> samples(std::int64_t members) {
+  const Argument x{ValueRef{0}}, y{ValueRef{1}}, z{ValueRef{2}};
+  return {
+      {"relu", "aten.relu.default", {x}, {{{5, 7, 2}}}},
+      {"gelu", "aten.gelu.default", {x, {std::string("tanh")}}, {{{5, 7}}}},
+      {"add", "aten.add.Tensor", {x, y, {2.0}}, {{{5, 7}}, {{5, 7}}}},
+      {"broadcast to a longer shape", "aten.mul.Tensor", {x, y}, {{{5, 7, 4}}, {{4}}}},
+      {"the shorter comes first", "aten.sub.Tensor", {x, y, {1.0}}, {{{4}}, {{5, 7, 4}}}},
+      {"shared operand", "aten.mul.Tensor", {x, y}, {{{5, 7}}, {{5, 7}, false}}},
+      {"shared operand is longer", "aten.add.Tensor", {x, y, {1.0}}, {{{7}}, {{5, 7}, false}}},
+      {"scalar operand", "aten.mul.Tensor", {x, {0.5}}, {{{5, 7}}}},
+      {"mapped number", "aten.mul.Tensor", {x, y}, {{{5, 7}}, {{}}}},
+      {"B equals N", "aten.add.Tensor", {x, y, {1.0}}, {{{members, members}}, {{members}}}},
+      {"channels broadcast", "aten.mul.Tensor", {x, y}, {{{2, 6, 4, 4}}, {{2, 6, 1, 1}}}},
+      {"where", "aten.where.self", {x, y, z}, {{{5, 7}, true, at::kBool, 2}, {{5, 7}}, {{7}}}},
+      {"clamp", "aten.clamp.default", {x, {-0.5}, {0.5}}, {{{5, 7}}}},
+      {"compare", "aten.gt.Tensor", {x, y}, {{{5, 7}}, {{5, 1}}}},
+      {"integers",
+       "aten.add.Tensor",
+       {x, y, {std::int64_t{1}}},
+       {{{5, 7}, true, at::kLong}, {{7}, true, at::kLong}}},
+      {"leaky relu", "aten.leaky_relu.default", {x, {0.1}}, {{{5, 7}}}},
+      {"three operands", "aten.addcmul.default", {x, y, z, {0.5}}, {{{5, 7}}, {{7}}, {{5, 1}, false}}},
+      {"cast", "aten.to.dtype", {x, {at::kDouble}, {false}, {false}, {}}, {{{5, 7}}}},
+      {"masked fill", "aten.masked_fill.Scalar", {x, y, {-1.0}}, {{{5, 7}}, {{7}, true, at::kBool, 2}}},
+  };
+}
+
+}  // namespace
+
+Primitive pointwise() {
+  return {"pointwise", {}, matches, {{"passthrough", ask, prepare}}, nullptr, samples};
+}
+
+}  // namespace wide

@@ -1,0 +1,83 @@
+// Wide pooling, padding and resizing: every channel on its own, so N goes to the channels or to the batch.
+//   packed [B, N·C, …]   folded [N·B, C, …]
+#include <ATen/ATen.h>
+
+#include "primitives/support.h"
+
+namespace wide {
+namespace {
+
+// The spatial axes that the operator's name says; the input has a batch axis if its rank is two more.
+std::int64_t spatial_axes(std::string_view op) {
+  for (const auto& [text, axes] : {std::pair{"1d", 1}, std::pair{"2d", 2}, std::pair{"3d", 3}}) {
+    if (op.find(text) != std::string_view::npos) return axes;
+  }
+  return 0;
+}
+
+Answer ask(const Call& call) {
+  if (!call.operand_of(0) || call.operands.size() != 1) return refuse("the input is a constant");
+  const auto axes = spatial_axes(call.node.op);
+  if (axes && call.operand_at(0)->type.rank() != axes + 2) return refuse("the input has no batch axis");
+  if (call.operand_at(0)->type.rank() < 3) return refuse("the input has no channel and batch axes");
+  Answer answer = offer(uniform_offer(call, Layout::kPacked));
+  answer.offers.push_back(uniform_offer(call, Layout::kFolded));
+  return answer;
+}
+
+Kernel prepare(const Call& call, const Offer&) {
+  return boxed(call, call.node);
+}
+
+std::vector<Sample> samples(std::int64_t members) {
+  const auto i = ints_argument;
+  const Argument x{ValueRef{0}};
+  return {
+      {"max 2d",
+       "aten.max_pool2d.default",
+       {x, i({2, 2}), i({2, 2}), i({1, 0}), i({1, 1}), {false}},
+       {{{5, 3, 8, 6}}}},
+      {"max 1d", "aten.max_pool1d.default", {x, i({3}), i({2}), i({0}), i({1}), {true}}, {{{5, 3, 8}}}},
+      {"max 3d",
+       "aten.max_pool3d.default",
+       {x, i({2, 2, 2}), i({2, 2, 2}), i({0, 0, 0}), i({1, 1, 1}), {false}},
+       {{{2, 3, 4, 6, 4}}}},
+      {"average 2d",
+       "aten.avg_pool2d.default",
+       {x, i({2, 2}), i({1, 2}), i({0, 0}), {false}, {true}, {}},
+       {{{5, 3, 8, 6}}}},
+      {"average 1d", "aten.avg_pool1d.default", {x, i({2}), i({2}), i({0}), {false}, {true}}, {{{5, 3, 8}}}},
+      {"average 3d",
+       "aten.avg_pool3d.default",
+       {x, i({2, 2, 2}), i({2, 2, 2}), i({0, 0, 0}), {false}, {true}, {}},
+       {{{2, 3, 4, 6, 4}}}},
+      {"adaptive average 2d", "aten.adaptive_avg_pool2d.default", {x, i({1, 2})}, {{{5, 3, 8, 6}}}},
+      {"adaptive average 1d", "aten.adaptive_avg_pool1d.default", {x, i({2})}, {{{5, 3, 8}}}},
+      {"adaptive average 3d", "aten.adaptive_avg_pool3d.default", {x, i({1, 2, 1})}, {{{2, 3, 4, 6, 4}}}},
+      {"adaptive max 2d", "aten.adaptive_max_pool2d.default", {x, i({2, 2})}, {{{5, 3, 8, 6}}}},
+      {"pixel shuffle", "aten.pixel_shuffle.default", {x, {std::int64_t{2}}}, {{{5, 4, 3, 2}}}},
+      {"B equals N",
+       "aten.max_pool2d.default",
+       {x, i({2, 2}), i({2, 2}), i({0, 0}), i({1, 1}), {false}},
+       {{{members, members, 4, 6}}}},
+  };
+}
+
+}  // namespace
+
+Primitive pooling() {
+  return {"pooling",
+          {"aten.max_pool1d.default", "aten.max_pool2d.default", "aten.max_pool3d.default",
+           "aten.max_pool1d_with_indices.default", "aten.max_pool2d_with_indices.default",
+           "aten.max_pool3d_with_indices.default", "aten.avg_pool1d.default", "aten.avg_pool2d.default",
+           "aten.avg_pool3d.default", "aten.adaptive_avg_pool1d.default", "aten.adaptive_avg_pool2d.default",
+           "aten.adaptive_avg_pool3d.default", "aten.adaptive_max_pool1d.default",
+           "aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default",
+           "aten.pixel_shuffle.default", "aten.pixel_unshuffle.default"},
+          nullptr,
+          {{"batched", ask, prepare}},
+          nullptr,
+          samples};
+}
+
+}  // namespace wide

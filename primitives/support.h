@@ -1,0 +1,50 @@
+#pragma once
+// What rules share: adapted operands, rewritten arguments, costs.
+
+#include <functional>
+#include <vector>
+
+#include "core/cost.h"
+#include "core/primitive.h"
+
+namespace wide {
+
+/// Bytes that one wide run reads and writes: mapped tensors N times, shared ones once.
+double total_bytes(const Call& call);
+
+/// An offer with every mapped operand in `layout`, shared operands as they are, results in `layout`.
+Offer uniform_offer(const Call& call, Layout layout);
+
+/// Views `tensor` ([N, …] of logical type `type`) with ones after N so that it broadcasts with logical rank
+/// `rank`.
+at::Tensor align_front(const at::Tensor& tensor, const ConcreteType& type, std::int64_t rank);
+
+/// Runs `wide` (operands numbered as in `call`) through the dispatcher; `adapt`, when given, changes an
+/// operand first. Results are cast to the call's dtypes where type promotion saw another rank.
+using Adapt = std::function<at::Tensor(std::size_t operand, const at::Tensor& tensor)>;
+Kernel boxed(const Call& call, Node wide, Adapt adapt = {});
+
+/// The layouts in which all mapped operands have the same logical rank as the results and the same channels,
+/// so that an elementwise operation may run packed.
+bool packs_elementwise(const Call& call);
+
+/// Integers as an argument.
+Argument ints_argument(const std::vector<std::int64_t>& values);
+
+/// `node` with `by` added to every dimension in argument `index` (an integer or a list of them).
+Node shift_dims(Node node, std::size_t index, std::int64_t by = 1);
+
+/// True when all dimensions in argument `index` are at least `least`; None or an empty list is not.
+bool dims_at_least(const Call& call, std::size_t index, std::int64_t least);
+
+/// The tensor operand of argument `index`, mapped or not.
+inline bool is_mapped(const Call& call, std::size_t index) {
+  const auto* operand = call.operand_at(index);
+  return operand && operand->mapped;
+}
+
+/// `tensor` of operand `index` with the model axis in front, [N, …]; an undefined tensor when the argument is
+/// None.
+at::Tensor front_or_none(const Call& call, std::size_t index, std::span<const at::Tensor> operands);
+
+}  // namespace wide
