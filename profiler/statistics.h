@@ -1,0 +1,76 @@
+#pragma once
+// Robust statistics of samples and of per-round ratios. NaN means "not known" and never passes as a number.
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "profiler/measure.h"
+
+namespace wide::profiler {
+
+/// Raised when a stored interval or summary would come out differently from the same samples.
+inline constexpr int kStatisticsVersion = 1;
+inline constexpr int kResamples = 2000;
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+/// An estimate with its 95 % interval.
+struct Interval {
+  double value = kUnknown;
+  double low = kUnknown;
+  double high = kUnknown;
+
+  bool known() const { return value == value && low == low && high == high; }
+  /// (high - low) / value; NaN when not known.
+  double relative_width() const { return (high - low) / value; }
+};
+
+/// One contender's samples in short. All times in microseconds per run; NaN without samples.
+struct Summary {
+  double median_us = kUnknown;
+  Interval ci95;  ///< of the median; value == median_us
+  double min_us = kUnknown;
+  double iqr_us = kUnknown;
+  double mad_us = kUnknown;  ///< median absolute deviation, not scaled
+  int outliers = 0;          ///< beyond 1.5 IQR from the quartiles: counted, never dropped
+  int samples = 0;
+};
+
+/// What a ratio says. Not to be confused with a case's verdict (right or wrong numbers).
+enum class Effect : std::uint8_t { kFaster, kSlower, kSame, kInconclusive };
+
+/// "faster", "slower", "same" or "inconclusive".
+std::string_view name(Effect effect);
+
+/// NaN when empty or when any value is NaN.
+double median(std::vector<double> values);
+/// Linear interpolation between order statistics; `q` in [0, 1]. NaN when empty or when any value is NaN.
+double quantile(std::vector<double> values, double q);
+/// Expanded percentile bootstrap interval of the median. Unknown limits below 3 values; all unknown when any
+/// value is not finite.
+Interval bootstrap_median(std::span<const double> values, std::uint64_t seed, int resamples = kResamples);
+
+/// Summary of all samples of one contender.
+Summary summarize(const Measurement& measurement, int contender);
+Summary summarize(std::span<const double> microseconds, std::uint64_t seed);
+
+/// Per-round time of `numerator` over that of `denominator`, for rounds in which both were measured.
+std::vector<double> round_ratios(std::span<const Sample> samples, int numerator, int denominator);
+/// How many times faster contender 0 is than `rival`: median over rounds of rival / wide.
+Interval speedup(const Measurement& measurement, int rival);
+/// The same for the A/A twin: what the machine reports when nothing differs.
+Interval noise_floor(const Measurement& measurement);
+
+/// Smallest effect that may be called faster or slower, whatever its significance.
+inline constexpr double kMinimumEffect = 0.02;
+
+/// Half-width of the band that counts as no change: the larger of `minimum_effect` and the noise floor's
+/// reach.
+double indifference(const Interval& noise, double minimum_effect = kMinimumEffect);
+/// faster/slower: the interval excludes 1 and the value lies outside the band; same: the interval lies within
+/// the band; else, and whenever a number is unknown, inconclusive.
+Effect judge(const Interval& speedup, const Interval& noise, double minimum_effect = kMinimumEffect);
+
+}  // namespace wide::profiler
