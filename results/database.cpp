@@ -1,0 +1,275 @@
+#include "results/database.h"
+
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <optional>
+#include <thread>
+
+// Note [Safe database]
+// WAL with synchronous=FULL: a commit is on disk when it returns, and a kill at any moment loses nothing that
+// was acknowledged. WAL needs memory shared between processes, which network file systems do not give: there,
+// and wherever SQLite declines, the rollback journal. Transactions begin IMMEDIATE, since the busy time-out
+// does not help a read that turns into a write. The file may come from elsewhere, so triggers and views of
+// its own are not trusted (trusted_schema, DEFENSIVE), cells are checked, and quick_check runs before first
+// use.
+
+namespace wide::results {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kBusyMs = 10'000;
+constexpr std::uint32_t kApplicationId = 0x57494445;  // "WIDE", in the header of every file of ours
+
+struct Header {
+  std::uint32_t version = 0;
+  std::uint32_t application = 0;
+};
+
+/// user_version and application_id straight from the file, so that a newer one is not touched even by opening
+/// it.
+std::optional<Header> read_header(const fs::path& path) {
+  std::array<char, 100> bytes{};
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(bytes.data(), bytes.size())) return std::nullopt;
+  const auto big_endian = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+    return value;
+  };
+  return Header{big_endian(60), big_endian(68)};
+}
+
+[[noreturn]] void refuse_newer(const fs::path& path, std::uint32_t version, int current) {
+  throw Error("store", path.string() + ": its schema " + std::to_string(version) + " is newer than ours (" +
+                           std::to_string(current) +
+                           "); the file was left as it is: use a newer widebench or another --db");
+}
+
+[[noreturn]] void refuse_foreign(const fs::path& path) {
+  throw Error("store", path.string() + ": this SQLite file is no widebench database; choose another --db");
+}
+
+void create_folders(const fs::path& folder) {
+  if (folder.empty() || fs::exists(folder)) return;
+  create_folders(folder.parent_path());
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    throw Error("store", "cannot create the folder " + folder.string() + ": " +
+                             std::generic_category().message(errno) + "; choose another place with --db");
+  }
+}
+
+bool on_network(const fs::path& path) {
+  struct statfs info {};
+  if (::statfs(path.c_str(), &info) != 0) return false;
+  switch (static_cast<std::uint32_t>(info.f_type)) {
+    case 0x6969:      // NFS
+    case 0x517B:      // SMB
+    case 0xFF534D42:  // CIFS
+    case 0xFE534D42:  // SMB2
+    case 0x01021997:  // 9P
+    case 0x00C36400:  // Ceph
+    case 0x5346414F:  // AFS
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::int64_t pragma(SQLite::Database& db, const std::string& name) {
+  return db.execAndGet("PRAGMA " + name).getInt64();
+}
+
+void make_safe(SQLite::Database& db) {
+  sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  db.exec("PRAGMA foreign_keys = ON");
+  db.exec("PRAGMA cell_size_check = ON");
+  db.exec("PRAGMA synchronous = FULL");
+}
+
+/// WAL where it can be, DELETE elsewhere. SQLite does not wait on its own while others change the mode.
+void set_journal(SQLite::Database& db, const fs::path& path) {
+  const std::string wanted = on_network(path) ? "delete" : "wal";
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kBusyMs);
+  for (;;) {
+    try {
+      const auto mode = db.execAndGet("PRAGMA journal_mode = " + wanted).getString();
+      if (mode != wanted) db.exec("PRAGMA journal_mode = delete");
+      return;
+    } catch (const SQLite::Exception& error) {
+      if (error.getErrorCode() != SQLITE_BUSY || std::chrono::steady_clock::now() > deadline) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+}
+
+void quick_check(SQLite::Database& db, const fs::path& path) {
+  const auto verdict = db.execAndGet("PRAGMA quick_check(1)").getString();
+  if (verdict == "ok") return;
+  throw Error("store", path.string() + ": the database is damaged (" + verdict.substr(0, verdict.find('\n')) +
+                           "); move it aside and restore a backup, or choose another --db");
+}
+
+/// A file of ours has our application_id; an empty one may become ours.
+int checked_version(SQLite::Database& db, const fs::path& path, int current) {
+  const auto version = pragma(db, "user_version");
+  const auto application = static_cast<std::uint32_t>(pragma(db, "application_id"));
+  if (application == kApplicationId) {
+    if (version > current) refuse_newer(path, static_cast<std::uint32_t>(version), current);
+    return static_cast<int>(version);
+  }
+  const bool empty = db.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
+  if (application != 0 || version != 0 || !empty) refuse_foreign(path);
+  return 0;
+}
+
+/// A copy of the database as it stands, complete or not there at all.
+void back_up(SQLite::Database& db, const fs::path& path, int version) {
+  const fs::path target = path.string() + ".schema-" + std::to_string(version) + ".bak";
+  const fs::path temporary = target.string() + ".tmp";
+  fs::remove(temporary);
+  SQLite::Statement copy(db, "VACUUM INTO ?");
+  copy.bind(1, temporary.string());
+  copy.exec();
+  fs::rename(temporary, target);
+}
+
+/// Applies what is missing in one transaction. It always writes the version, which proves that the file can
+/// be written.
+void migrate(SQLite::Database& db, const fs::path& path, std::span<const Migration> known) {
+  const int current = known.back().version;
+  const int before = checked_version(db, path, current);
+  if (before > 0 && before < current) back_up(db, path, before);
+  SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
+  const int version = checked_version(db, path, current);  // another process may have been faster
+  for (const Migration& migration : known) {
+    if (migration.version > version) db.exec(std::string(migration.sql));
+  }
+  db.exec("PRAGMA application_id = " + std::to_string(kApplicationId));
+  db.exec("PRAGMA user_version = " + std::to_string(current));
+  transaction.commit();
+}
+
+/// "file:" URI of a path, for the immutable flag.
+std::string immutable_uri(const fs::path& path) {
+  static constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string uri = "file:";
+  for (const char c : fs::absolute(path).string()) {
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '/' || c == '-' || c == '_' || c == '.') {
+      uri += c;
+    } else {
+      uri += {'%', kHex[static_cast<unsigned char>(c) >> 4], kHex[static_cast<unsigned char>(c) & 15]};
+    }
+  }
+  return uri + "?immutable=1";
+}
+
+SQLite::Database open_read_only(const fs::path& path, int current) {
+  const auto checked = [&](SQLite::Database db) {
+    make_safe(db);
+    const int version = checked_version(db, path, current);
+    if (version < current) {
+      throw Error(
+          "store",
+          path.string() + ": its schema " + std::to_string(version) +
+              " is older than ours; a command that stores (a sweep, runs import) will bring it up to date");
+    }
+    quick_check(db, path);
+    return db;
+  };
+  try {
+    return checked(SQLite::Database(fs::absolute(path).string(), SQLite::OPEN_READONLY, kBusyMs));
+  } catch (const SQLite::Exception& error) {
+    // A WAL file in a folder we cannot write to: without pending pages it can be read as it lies.
+    const int code = error.getErrorCode();
+    std::error_code none;
+    const auto pending = fs::file_size(path.string() + "-wal", none);
+    if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || (!none && pending > 0)) throw;
+    return checked(SQLite::Database(immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, kBusyMs));
+  }
+}
+
+SQLite::Database open_read_write(const fs::path& path, std::int64_t max_bytes, bool existed,
+                                 std::span<const Migration> known) {
+  create_folders(fs::absolute(path).parent_path());
+  SQLite::Database db(fs::absolute(path).string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyMs);
+  if (sqlite3_db_readonly(db.getHandle(), "main") == 1) {
+    throw Error("store", path.string() + ": no permission to write; choose another --db");
+  }
+  make_safe(db);
+  if (existed) {
+    // A version in the WAL only: leave that where it is, too.
+    sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    checked_version(db, path, known.back().version);
+    sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+    quick_check(db, path);
+  }
+  if (max_bytes > 0) {
+    db.exec("PRAGMA max_page_count = " +
+            std::to_string(std::max<std::int64_t>(1, max_bytes / pragma(db, "page_size"))));
+  }
+  set_journal(db, path);
+  migrate(db, path, known);
+  return db;
+}
+
+}  // namespace
+
+SQLite::Database open_database(const fs::path& path, OpenMode mode, std::int64_t max_bytes,
+                               std::span<const Migration> known) {
+  // Always absolute from here on: ":memory:", "file:" and "" mean other things to SQLite than names of files.
+  if (path.empty()) throw Error("store", "the name of the database is empty; name a file with --db");
+  std::error_code none;
+  const bool existed = fs::exists(path, none) && fs::file_size(path, none) > 0;
+  if (fs::is_directory(path, none))
+    throw Error("store", path.string() + ": this is a folder; name a file with --db");
+  const auto header = read_header(path);
+  const int current = known.back().version;
+  if (header && header->application == kApplicationId &&
+      header->version > static_cast<std::uint32_t>(current)) {
+    refuse_newer(path, header->version, current);
+  }
+  if (mode == OpenMode::kReadOnly && !existed) {
+    throw Error("store",
+                path.string() + ": there is no database yet; run a sweep first or name another --db");
+  }
+  return guarded(path, [&] {
+    return mode == OpenMode::kReadOnly ? open_read_only(path, current)
+                                       : open_read_write(path, max_bytes, existed, known);
+  });
+}
+
+std::string explain(const fs::path& path, const SQLite::Exception& error) {
+  const std::string file = path.string() + ": ";
+  switch (error.getErrorCode()) {
+    case SQLITE_FULL:
+      return file +
+             "the disk is full or the database has reached its size limit; what was stored before is safe: "
+             "make "
+             "room, then go on with --resume";
+    case SQLITE_READONLY:
+      return file + "no permission to write; choose another --db";
+    case SQLITE_CANTOPEN:
+      return file + "cannot be opened or created here; check folder and permissions, or choose another --db";
+    case SQLITE_NOTADB:
+      return file + "this is no SQLite database; choose another --db";
+    case SQLITE_CORRUPT:
+      return file + "the database is damaged (" + error.what() +
+             "); move it aside and restore a backup, or choose another --db";
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return file + "another process has kept the database locked for over 10 s; try again when it is done";
+    case SQLITE_IOERR:
+      return file + "the disk reported an error (" + error.what() + "); check it, or choose another --db";
+    default:
+      return file + error.what();
+  }
+}
+
+}  // namespace wide::results

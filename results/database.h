@@ -1,0 +1,47 @@
+#pragma once
+// Opening the SQLite file: safety settings, schema version, migration. Only results/ includes this.
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "formats/error.h"
+#include "results/store.h"
+
+namespace wide::results {
+
+/// One numbered .sql file of results/migrations: takes schema `version - 1` to `version`.
+struct Migration {
+  int version = 0;
+  std::string_view sql;
+};
+
+/// All of them in order, from 1. The last one's version is the current schema.
+std::span<const Migration> migrations();
+
+/// Opens and checks the file, and migrates it in one transaction after a backup "FILE.schema-V.bak".
+/// `max_bytes` > 0 keeps the file from growing beyond. Throws wide::Error.
+SQLite::Database open_database(const std::filesystem::path& path, OpenMode mode, std::int64_t max_bytes = 0,
+                               std::span<const Migration> known = migrations());
+
+/// What went wrong with which file and what to try, in one line.
+std::string explain(const std::filesystem::path& path, const SQLite::Exception& error);
+
+/// Runs `work`; a fault of SQLite becomes wide::Error{"store", explain(…)}.
+template <typename Work>
+auto guarded(const std::filesystem::path& path, Work&& work) {
+  try {
+    return work();
+  } catch (const SQLite::Exception& error) {
+    throw Error("store", explain(path, error));
+  } catch (const nlohmann::json::exception& error) {
+    throw Error("store",
+                path.string() + ": a JSON field of the database cannot be read (" + error.what() + ")");
+  }
+}
+
+}  // namespace wide::results

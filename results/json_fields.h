@@ -1,0 +1,19 @@
+#pragma once
+// JSON of values that both the database and the report keep. Only results/ includes this.
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "profiler/machine.h"
+
+namespace wide::results {
+
+/// One line; invalid UTF-8 becomes U+FFFD, numbers that are not finite become null. Equal values give equal
+/// text.
+std::string dump(const nlohmann::json& value);
+
+nlohmann::json facts_json(const profiler::Facts& facts);
+/// Throws nlohmann::json::exception when a field has the wrong type; missing ones stay unknown.
+profiler::Facts facts_from_json(const nlohmann::json& document);
+
+}  // namespace wide::results

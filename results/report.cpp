@@ -1,0 +1,162 @@
+#include "results/report.h"
+
+#include <cmath>
+
+#include "formats/error.h"
+#include "results/json_fields.h"
+#include "results/table.h"
+#include "results/text.h"
+
+namespace wide::results {
+namespace {
+
+using nlohmann::json;
+
+json number(double value) {
+  return std::isfinite(value) ? json(value) : json(nullptr);
+}
+
+/// [low, high], or null when neither is known.
+json limits(const Interval& interval) {
+  if (!std::isfinite(interval.low) && !std::isfinite(interval.high)) return nullptr;
+  return json::array({number(interval.low), number(interval.high)});
+}
+
+json time_json(const Summary& summary, double first_run_us) {
+  return {{"median_us", number(summary.median_us)},
+          {"ci95_us", limits(summary.ci95)},
+          {"min_us", number(summary.min_us)},
+          {"iqr_us", number(summary.iqr_us)},
+          {"mad_us", number(summary.mad_us)},
+          {"outliers", summary.outliers},
+          {"samples", summary.samples},
+          {"first_run_us", number(first_run_us)}};
+}
+
+json rivals_json(const CaseRecord& record) {
+  json rivals = json::object();
+  for (const Rival& rival : record.rivals) {
+    json entry = time_json(rival.time, rival.first_run_us);
+    entry["speedup"] = number(rival.speedup.value);
+    entry["speedup_ci95"] = limits(rival.speedup);
+    const std::string name = valid_utf8(rival.name);
+    if (!rivals.emplace(name, std::move(entry)).second) {
+      throw Error("report",
+                  "case '" + printable(record.key) + "' has two rivals named '" + printable(name) + "'");
+    }
+  }
+  return rivals;
+}
+
+/// Names in the order of Sample::contender; this is also what keeps the order of the rivals.
+json contenders_json(const CaseRecord& record) {
+  json names = json::array({"wide"});
+  for (const Rival& rival : record.rivals) names.push_back(valid_utf8(rival.name));
+  names.push_back("wide'");
+  return names;
+}
+
+json checks_json(const CaseRecord& record) {
+  json checks = json::array();
+  for (const Check& check : record.checks) {
+    checks.push_back({{"what", valid_utf8(check.what)},
+                      {"member", valid_utf8(check.member)},
+                      {"max_abs_err", number(check.max_abs_err)},
+                      {"max_rel_err", number(check.max_rel_err)},
+                      {"tolerance", number(check.tolerance)},
+                      {"passed", check.passed},
+                      {"text", valid_utf8(check.text)}});
+  }
+  return checks;
+}
+
+/// Columns rather than rows: a tenth of the size.
+json samples_json(const CaseRecord& record) {
+  json contender = json::array(), round = json::array(), position = json::array(), iterations = json::array(),
+       microseconds = json::array();
+  for (const profiler::Sample& sample : record.samples) {
+    contender.push_back(sample.contender);
+    round.push_back(sample.round);
+    position.push_back(sample.position);
+    iterations.push_back(sample.iterations);
+    microseconds.push_back(number(sample.microseconds));
+  }
+  return {{"contender", std::move(contender)},
+          {"round", std::move(round)},
+          {"position", std::move(position)},
+          {"iterations", std::move(iterations)},
+          {"microseconds", std::move(microseconds)}};
+}
+
+/// `value` of a caller as it can be written: text made valid, numbers made finite.
+json cleaned(const json& value) {
+  return json::parse(dump(value));
+}
+
+}  // namespace
+
+json case_json(const CaseRecord& record, Samples samples) {
+  json result = {
+      {"key", valid_utf8(record.key)},
+      {"subject", valid_utf8(record.subject)},
+      {"kind", valid_utf8(record.kind)},
+      {"n", record.n},
+      {"shape", cleaned(record.shape)},
+      {"device", valid_utf8(record.device)},
+      {"dtype", valid_utf8(record.dtype)},
+      {"mode", valid_utf8(record.mode)},
+      {"strategy", valid_utf8(record.strategy)},
+      {"verdict", name(record.verdict)},
+      {"reason", valid_utf8(record.reason)},
+      {"max_abs_err", number(max_abs_err(record))},
+      {"checks", checks_json(record)},
+      {"wide", time_json(record.wide, record.first_run_us)},
+      {"rivals", rivals_json(record)},
+      {"contenders", contenders_json(record)},
+      {"speedup", number(record.speedup.value)},
+      {"speedup_ci95", limits(record.speedup)},
+      {"speedup_best_rival", number(record.speedup_best_rival.value)},
+      {"speedup_best_rival_ci95", limits(record.speedup_best_rival)},
+      {"best_rival", valid_utf8(record.best_rival)},
+      {"noise_floor", {{"ratio", number(record.noise_floor.value)}, {"ci95", limits(record.noise_floor)}}},
+      {"rounds", record.rounds},
+      {"stop_reason", valid_utf8(record.stop_reason)},
+      {"compile_us", number(record.compile_us)},
+      {"peak_memory_bytes", record.peak_memory_bytes ? json(*record.peak_memory_bytes) : json(nullptr)},
+      {"plan", cleaned(record.plan)},
+      {"started", valid_utf8(record.started)},
+      {"seconds", number(record.seconds)},
+      {"seed", record.seed},
+      {"load_1min", number(record.load_1min)},
+      {"cpu_mhz", number(record.cpu_mhz)}};
+  if (samples == Samples::kInclude) result["samples"] = samples_json(record);
+  return result;
+}
+
+json report(const RunRecord& run, const std::vector<CaseRecord>& cases, Samples samples) {
+  json machine = facts_json(run.machine);
+  machine["key"] = profiler::key(run.machine);
+  json entries = json::array();
+  for (const CaseRecord& record : cases) entries.push_back(case_json(record, samples));
+  return {{"schema_version", kReportSchemaVersion},
+          {"tool",
+           {{"name", "widebench"},
+            {"version", valid_utf8(run.tool_version)},
+            {"git_commit", valid_utf8(run.git_commit)},
+            {"statistics_version", profiler::kStatisticsVersion}}},
+          {"run",
+           {{"uid", valid_utf8(run.uid)},
+            {"started", valid_utf8(run.started)},
+            {"command_line", valid_utf8(run.command_line)},
+            {"preset", valid_utf8(run.preset)},
+            {"device", valid_utf8(run.device)},
+            {"threads", run.threads},
+            {"label", valid_utf8(run.label)},
+            {"origin", valid_utf8(run.origin)},
+            {"status", name(run.status)}}},
+          {"machine", std::move(machine)},
+          {"settings", cleaned(run.settings)},
+          {"cases", std::move(entries)}};
+}
+
+}  // namespace wide::results

@@ -1,0 +1,40 @@
+#pragma once
+// The JSON report of a run: written for scripts, read back by `runs import`. Schema:
+// results/report.schema.json.
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "results/record.h"
+
+namespace wide::results {
+
+inline constexpr int kReportSchemaVersion = 1;
+
+enum class Samples : std::uint8_t { kLeaveOut, kInclude };
+
+/// The whole report. Numbers that are not finite become null, invalid UTF-8 becomes U+FFFD.
+nlohmann::json report(const RunRecord& run, const std::vector<CaseRecord>& cases,
+                      Samples samples = Samples::kInclude);
+
+struct Imported {
+  RunRecord run;
+  std::vector<CaseRecord> cases;
+};
+
+/// The inverse of report(). Throws wide::Error{"import", …} that names the place in the document.
+Imported from_report(const nlohmann::json& document);
+
+/// One case alone, as in a report's `cases`; also the message from a worker process.
+nlohmann::json case_json(const CaseRecord& record, Samples samples = Samples::kInclude);
+CaseRecord case_from_json(const nlohmann::json& document);
+
+/// Writes a temporary file beside `path`, syncs it, renames it: never half a file. Throws
+/// wide::Error{"report", …}.
+void write_report(const std::filesystem::path& path, const nlohmann::json& document);
+
+/// Reads a report file: at most 256 MiB and 64 levels deep. Throws wide::Error{"import", …}.
+Imported read_report(const std::filesystem::path& path);
+
+}  // namespace wide::results

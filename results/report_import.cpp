@@ -1,0 +1,285 @@
+// Reads a report back. A report is a claim from elsewhere: every field is checked for its type, and a case
+// that breaks the rules of a record (objection) is refused by its place in the document.
+
+#include <limits>
+#include <set>
+
+#include "formats/error.h"
+#include "results/json_fields.h"
+#include "results/report.h"
+#include "results/table.h"
+
+namespace wide::results {
+namespace {
+
+using nlohmann::json;
+
+/// A value of the document and where it lies: "cases[3].wide".
+class Place {
+ public:
+  Place(const json& value, std::string path) : value_(value), path_(std::move(path)) {}
+
+  const json& value() const { return value_; }
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error("import",
+                (path_.empty() ? "the report" : "the report's " + printable(path_, 200)) + ": " + why);
+  }
+  Place member(const std::string& name) const {
+    const auto found = value_.find(name);
+    if (found == value_.end()) refuse("the field '" + name + "' is missing");
+    return {*found, path_.empty() ? name : path_ + "." + name};
+  }
+  bool has(const std::string& name) const { return value_.contains(name) && !value_.at(name).is_null(); }
+  Place element(std::size_t index) const {
+    return {value_[index], path_ + "[" + std::to_string(index) + "]"};
+  }
+
+  const Place& object() const {
+    if (!value_.is_object()) refuse("an object is expected here");
+    return *this;
+  }
+  const Place& array() const {
+    if (!value_.is_array()) refuse("an array is expected here");
+    return *this;
+  }
+  std::string text() const {
+    if (!value_.is_string()) refuse("a text is expected here");
+    return value_.get<std::string>();
+  }
+  double real() const {
+    if (value_.is_null()) return kUnknown;
+    if (!value_.is_number()) refuse("a number or null is expected here");
+    return value_.get<double>();
+  }
+  std::int64_t integer() const {
+    const bool fits = value_.is_number_integer() && (!value_.is_number_unsigned() ||
+                                                     value_.get<std::uint64_t>() <= std::uint64_t{INT64_MAX});
+    if (!fits) refuse("a whole number is expected here");
+    return value_.get<std::int64_t>();
+  }
+  int small() const {
+    const auto wide = integer();
+    if (wide < std::numeric_limits<int>::min() || wide > std::numeric_limits<int>::max())
+      refuse("the number is too large");
+    return static_cast<int>(wide);
+  }
+  bool boolean() const {
+    if (!value_.is_boolean()) refuse("true or false is expected here");
+    return value_.get<bool>();
+  }
+
+  // Optional members, with what stands for a missing or null one.
+  std::string text(const std::string& name) const { return has(name) ? member(name).text() : ""; }
+  double real(const std::string& name) const { return has(name) ? member(name).real() : kUnknown; }
+  int small(const std::string& name) const { return has(name) ? member(name).small() : 0; }
+  json any(const std::string& name) const { return has(name) ? member(name).value() : json(nullptr); }
+
+ private:
+  const json& value_;
+  std::string path_;
+};
+
+Interval read_interval(const Place& at, const std::string& value, const std::string& limits) {
+  Interval interval;
+  interval.value = at.real(value);
+  if (!at.has(limits)) return interval;
+  const Place pair = at.member(limits).array();
+  if (pair.value().size() != 2) pair.refuse("two limits are expected here");
+  interval.low = pair.element(0).real();
+  interval.high = pair.element(1).real();
+  return interval;
+}
+
+Summary read_time(const Place& at) {
+  Summary summary;
+  summary.ci95 = read_interval(at.object(), "median_us", "ci95_us");
+  summary.median_us = summary.ci95.value;
+  summary.min_us = at.real("min_us");
+  summary.iqr_us = at.real("iqr_us");
+  summary.mad_us = at.real("mad_us");
+  summary.outliers = at.small("outliers");
+  summary.samples = at.small("samples");
+  return summary;
+}
+
+Rival read_rival(const std::string& name, const Place& at) {
+  Rival rival;
+  rival.name = name;
+  rival.time = read_time(at);
+  rival.first_run_us = at.real("first_run_us");
+  rival.speedup = read_interval(at, "speedup", "speedup_ci95");
+  return rival;
+}
+
+/// In the order of `contenders`; those it does not name come after, by name.
+void read_rivals(const Place& at, CaseRecord& record) {
+  if (!at.has("rivals")) return;
+  const Place rivals = at.member("rivals");
+  rivals.object();
+  std::set<std::string> done;
+  const auto add = [&](const std::string& name) {
+    if (rivals.value().contains(name) && done.insert(name).second) {
+      record.rivals.push_back(read_rival(name, rivals.member(name)));
+    }
+  };
+  if (at.has("contenders")) {
+    const Place order = at.member("contenders");
+    for (std::size_t i = 0; i < order.array().value().size(); ++i) add(order.element(i).text());
+  }
+  for (const auto& item : rivals.value().items()) add(item.key());
+}
+
+void read_checks(const Place& at, CaseRecord& record) {
+  if (!at.has("checks")) {  // the short form: one error figure
+    if (!at.has("max_abs_err")) return;
+    Check check;
+    check.what = "as reported";
+    check.max_abs_err = at.real("max_abs_err");
+    check.passed = record.verdict == Verdict::kPass;
+    record.checks.push_back(check);
+    return;
+  }
+  const Place checks = at.member("checks");
+  for (std::size_t i = 0; i < checks.array().value().size(); ++i) {
+    const Place entry = checks.element(i);
+    entry.object();
+    Check check;
+    check.what = entry.text("what");
+    check.member = entry.text("member");
+    check.max_abs_err = entry.real("max_abs_err");
+    check.max_rel_err = entry.real("max_rel_err");
+    check.tolerance = entry.real("tolerance");
+    check.passed = entry.member("passed").boolean();
+    check.text = entry.text("text");
+    record.checks.push_back(std::move(check));
+  }
+}
+
+void read_samples(const Place& at, CaseRecord& record) {
+  if (!at.has("samples")) return;
+  const Place samples = at.member("samples");
+  samples.object();
+  const Place contender = samples.member("contender"), round = samples.member("round"),
+              position = samples.member("position"), iterations = samples.member("iterations"),
+              microseconds = samples.member("microseconds");
+  const std::size_t count = contender.array().value().size();
+  for (const Place* column : {&round, &position, &iterations, &microseconds}) {
+    if (column->array().value().size() != count) samples.refuse("its columns differ in length");
+  }
+  record.samples.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    record.samples[i] = {contender.element(i).small(), round.element(i).small(), position.element(i).small(),
+                         iterations.element(i).integer(), microseconds.element(i).real()};
+  }
+}
+
+void read_names(const Place& at, CaseRecord& record) {
+  record.key = at.member("key").text();
+  record.subject = at.member("subject").text();
+  record.kind = at.text("kind");
+  record.n = at.member("n").integer();
+  record.shape = at.any("shape");
+  record.device = at.text("device");
+  record.dtype = at.text("dtype");
+  record.mode = at.text("mode");
+  record.strategy = at.text("strategy");
+  const Place verdict = at.member("verdict");
+  const auto parsed = parse_verdict(verdict.text());
+  if (!parsed) verdict.refuse("no such verdict; known are pass, fail, skipped, error, oom, timeout");
+  record.verdict = *parsed;
+  record.reason = at.text("reason");
+}
+
+CaseRecord read_case(const Place& at) {
+  at.object();
+  CaseRecord record;
+  read_names(at, record);
+  read_checks(at, record);
+  if (at.has("wide")) {
+    record.wide = read_time(at.member("wide"));
+    record.first_run_us = at.member("wide").real("first_run_us");
+  }
+  read_rivals(at, record);
+  record.speedup = read_interval(at, "speedup", "speedup_ci95");
+  record.speedup_best_rival = read_interval(at, "speedup_best_rival", "speedup_best_rival_ci95");
+  record.best_rival = at.text("best_rival");
+  if (at.has("noise_floor"))
+    record.noise_floor = read_interval(at.member("noise_floor").object(), "ratio", "ci95");
+  record.rounds = at.small("rounds");
+  record.stop_reason = at.text("stop_reason");
+  record.compile_us = at.real("compile_us");
+  if (at.has("peak_memory_bytes")) record.peak_memory_bytes = at.member("peak_memory_bytes").integer();
+  record.plan = at.any("plan");
+  record.started = at.text("started");
+  record.seconds = at.real("seconds");
+  if (at.has("seed")) {
+    const Place seed = at.member("seed");
+    if (!seed.value().is_number_unsigned()) seed.refuse("a whole number from 0 is expected here");
+    record.seed = seed.value().get<std::uint64_t>();
+  }
+  record.load_1min = at.real("load_1min");
+  record.cpu_mhz = at.real("cpu_mhz");
+  read_samples(at, record);
+  if (const std::string why = objection(record); !why.empty()) at.refuse(why);
+  return record;
+}
+
+RunRecord read_run(const Place& top) {
+  RunRecord run;
+  const Place tool = top.member("tool");
+  run.tool_version = tool.object().text("version");
+  run.git_commit = tool.text("git_commit");
+  run.settings = top.member("settings").value();
+  const Place machine = top.member("machine");
+  try {
+    run.machine = facts_from_json(machine.object().value());
+  } catch (const json::exception& error) {
+    machine.refuse(error.what());
+  }
+  run.status = RunStatus::kDone;
+  if (!top.has("run")) return run;
+  const Place about = top.member("run");
+  run.uid = about.object().text("uid");
+  run.started = about.text("started");
+  run.command_line = about.text("command_line");
+  run.preset = about.text("preset");
+  run.device = about.text("device");
+  run.threads = about.small("threads");
+  run.label = about.text("label");
+  run.origin = about.text("origin");
+  if (about.has("status")) {
+    const Place status = about.member("status");
+    const auto parsed = parse_status(status.text());
+    if (!parsed) status.refuse("no such status; known are running, done, interrupted, failed");
+    run.status = *parsed;
+  }
+  return run;
+}
+
+}  // namespace
+
+CaseRecord case_from_json(const json& document) {
+  return read_case(Place(document, ""));
+}
+
+Imported from_report(const json& document) {
+  const Place top(document, "");
+  const Place version = top.object().member("schema_version");
+  if (version.integer() != kReportSchemaVersion) {
+    version.refuse("it is " + std::to_string(version.integer()) + ", and only " +
+                   std::to_string(kReportSchemaVersion) + " is understood");
+  }
+  Imported result;
+  result.run = read_run(top);
+  const Place cases = top.member("cases");
+  std::set<std::string> keys;
+  for (std::size_t i = 0; i < cases.array().value().size(); ++i) {
+    const Place entry = cases.element(i);
+    result.cases.push_back(read_case(entry));
+    if (!keys.insert(result.cases.back().key).second) entry.refuse("another case has the same key");
+  }
+  return result;
+}
+
+}  // namespace wide::results
