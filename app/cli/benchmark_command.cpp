@@ -1,0 +1,193 @@
+// widebench benchmark: measures the subjects that are named, or a model of the user's own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "app/cli/measuring.h"
+#include "app/exit_code.h"
+#include "presets/preset.h"
+#include "results/table.h"
+
+namespace wide::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> names;
+  std::string preset = "quick";
+  std::vector<std::int64_t> n;
+  std::string mode;
+  std::vector<std::string> strategies;
+  std::string model;
+  std::vector<std::string> weights;
+  MeasuringOptions measuring;
+};
+
+int list(const Context& context) {
+  const auto subjects = context.engine.subjects();
+  if (context.json) {
+    auto json = nlohmann::json::array();
+    for (const auto& subject : subjects) {
+      json.push_back({{"name", subject.name}, {"kind", subject.kind}, {"summary", subject.summary}});
+    }
+    context.out << json.dump(2) << '\n';
+    return app::kExitDone;
+  }
+  std::size_t width = 0;
+  for (const auto& subject : subjects) width = std::max(width, subject.name.size());
+  for (const auto& subject : subjects) {
+    context.out << fmt::format("{:<{}}  {:<9}  {}\n", subject.name, width, subject.kind, subject.summary);
+  }
+  return app::kExitDone;
+}
+
+presets::PresetChanges changes_of(const Options& options) {
+  auto result = changes(options.measuring);
+  for (const auto n : options.n) {
+    if (std::find(result.n.begin(), result.n.end(), n) == result.n.end()) result.n.push_back(n);
+  }
+  result.strategies = options.strategies;
+  if (!options.mode.empty()) result.modes = {options.mode};
+  return result;
+}
+
+const app::SubjectInfo& find(const std::vector<app::SubjectInfo>& subjects, const std::string& name) {
+  const auto found =
+      std::find_if(subjects.begin(), subjects.end(), [&](const auto& s) { return s.name == name; });
+  if (found == subjects.end()) {
+    throw Error("usage", "no subject is called \"" + name + "\"; `widebench benchmark` lists them");
+  }
+  return *found;
+}
+
+// A preset whose one case is `subject`, with the defaults (stopping rule, rivals…) of `like`. Of a model, the
+// first n checkpoints are the members.
+presets::Preset single(const presets::Preset& like, const presets::CaseSpec& subject,
+                       const std::vector<std::int64_t>& n, const Options& options) {
+  presets::Preset result{.name = like.name, .timeout_seconds = like.timeout_seconds};
+  auto spec = like.cases.front();
+  spec.subject = subject.subject, spec.kind = subject.kind, spec.shape = {};
+  spec.model = subject.model;
+  const auto strategies =
+      options.strategies.empty() ? std::vector<std::string>{spec.strategy} : options.strategies;
+  for (const auto& strategy : strategies) {
+    for (const auto count : n) {
+      const auto given = std::min<std::ptrdiff_t>(count, std::ssize(subject.weights));
+      spec.weights.assign(subject.weights.begin(), subject.weights.begin() + given);
+      spec.strategy = strategy, spec.n = count;
+      result.cases.push_back(spec);
+    }
+  }
+  return result;
+}
+
+std::vector<std::int64_t> members_of(const presets::Preset& preset) {
+  std::vector<std::int64_t> n;
+  for (const auto& spec : preset.cases) {
+    if (std::find(n.begin(), n.end(), spec.n) == n.end()) n.push_back(spec.n);
+  }
+  std::sort(n.begin(), n.end());
+  return n;
+}
+
+presets::Preset of_model(const presets::Preset& preset, const Options& options) {
+  const auto absolute = [](const std::string& file) {
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(file, failed)) throw Error("load", file + ": no such file");
+    return std::filesystem::absolute(file).string();
+  };
+  const auto title = results::printable(std::filesystem::path(options.model).stem().string());
+  presets::CaseSpec subject{.subject = title.empty() ? "model" : title, .kind = "model"};
+  subject.model = absolute(options.model);
+  for (const auto& file : options.weights) subject.weights.push_back(absolute(file));
+  const auto most = std::max<std::int64_t>(1, std::ssize(subject.weights));
+  const auto n = options.n.empty() ? std::vector{most} : options.n;
+  if (const auto largest = *std::max_element(n.begin(), n.end()); largest > most) {
+    throw Error("usage", fmt::format("{} members need {} checkpoints, given are {}; name more with --weights",
+                                     largest, largest, subject.weights.size()));
+  }
+  return single(preset, subject, n, options);
+}
+
+presets::Preset of_names(const presets::Preset& preset, const Options& options, const app::Engine& engine) {
+  const auto subjects = engine.subjects();
+  if (options.names == std::vector<std::string>{"all"}) return preset;
+  presets::Preset result = preset;
+  result.cases.clear();
+  for (const auto& name : options.names) {
+    const auto& subject = find(subjects, name);
+    auto cases = preset.cases;
+    std::erase_if(cases, [&](const auto& spec) { return spec.subject != name; });
+    if (cases.empty()) {
+      cases = single(preset, {.subject = name, .kind = subject.kind}, members_of(preset), options).cases;
+    }
+    result.cases.insert(result.cases.end(), cases.begin(), cases.end());
+  }
+  return result;
+}
+
+// A name or number given twice is measured once.
+presets::Preset without_repeats(presets::Preset preset) {
+  std::set<std::string> seen;
+  std::erase_if(preset.cases, [&](const auto& spec) { return !seen.insert(spec.key()).second; });
+  return preset;
+}
+
+int benchmark(Context& context, Options& options) {
+  if (options.names.empty() && options.model.empty()) return list(context);
+  if (!options.names.empty() && !options.model.empty())
+    throw Error("usage", "give names or --model, not both");
+  if (context.json && !options.measuring.report.empty()) {
+    throw Error("usage", "give -o FILE or --json (report on standard output), not both");
+  }
+  if (context.json) options.measuring.report = "-";
+  const auto preset = presets::read_preset(presets::find_preset(options.preset), changes_of(options));
+  auto chosen = options.model.empty() ? of_names(preset, options, context.engine) : of_model(preset, options);
+  return measure(context, options.measuring, without_repeats(std::move(chosen)));
+}
+
+}  // namespace
+
+void add_benchmark_command(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<Options>();
+  auto& command =
+      *app.add_subcommand("benchmark", "Measure subjects, or a model of your own; alone, list them");
+  command.add_option("NAME", options->names, "Subjects to measure, or all");
+  command
+      .add_option("-p,--preset", options->preset,
+                  "Shapes, N and stopping rule from this preset; default quick")
+      ->type_name("NAME|FILE");
+  command.add_option("-n", options->n, "Numbers of members instead of the preset's")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}))
+      ->type_name("N,…");
+  command.add_flag("-c{default},--compile{default}", options->mode, "Compile, in this mode: -c[=MODE]")
+      ->check(CLI::IsMember({"eager", "default", "reduce-overhead", "max-autotune"}))
+      ->type_name("[=MODE]");
+  command.add_option("-s,--strategy", options->strategies, "Measure these strategies instead of auto")
+      ->delimiter(',')
+      ->type_name("NAME…");
+  command.add_option("-t,--top", options->measuring.top, "List only the TOP best cases")
+      ->check(CLI::Range(1, 100000))
+      ->type_name("TOP");
+  command.add_option("-o,--output", options->measuring.report, "Write the report to this file")
+      ->type_name("FILE");
+  auto* model = command.add_option("--model", options->model, "A .pt2 of your own")->type_name("FILE");
+  command.add_option("--weights", options->weights, "Its checkpoints, one per member")
+      ->needs(model)
+      ->type_name("FILE…");
+  add_measuring_options(command, options->measuring);
+  add_common_options(command, context);
+  command.footer(examples({"widebench benchmark", "widebench benchmark mlp linear -n 2,4,8 -p ci",
+                           "widebench benchmark conv2d -s grouped sequential -o conv2d.json",
+                           "widebench benchmark all -c=reduce-overhead -t 10",
+                           "widebench benchmark --model net.pt2 --weights a.safetensors b.safetensors"}) +
+                 "\n\nExit codes are those of a sweep: widebench --help");
+  set_action(command, context, [&context, options] { return benchmark(context, *options); });
+}
+
+}  // namespace wide::cli

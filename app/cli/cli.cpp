@@ -1,0 +1,108 @@
+#include "app/cli/cli.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/sweep_command.h"
+#include "app/exit_code.h"
+#include "results/table.h"
+
+namespace wide::cli {
+namespace {
+
+constexpr std::size_t kLongestMessage = 2000;
+
+// Quoted so that a shell reads it back.
+std::string quoted(const std::string& argument) {
+  const auto plain = [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_./=,:+@%").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  if (!argument.empty() && std::all_of(argument.begin(), argument.end(), plain)) return argument;
+  std::string text = "'";
+  for (const char c : argument) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+std::string command_line(const std::vector<std::string>& arguments) {
+  std::string text = "widebench";
+  for (const auto& argument : arguments) text += " " + quoted(argument);
+  return text;
+}
+
+void report(Context& context, const std::string& stage, const std::string& message) {
+  context.err << "error: " << results::printable(message, kLongestMessage) << '\n' << std::flush;
+  if (!context.json) return;
+  const nlohmann::json json{{"error", {{"stage", stage}, {"message", message}}}};
+  context.out << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n' << std::flush;
+}
+
+// Help goes out as asked; any other end of parsing is a usage error in one line.
+int ended_by_parser(const CLI::App& app, const CLI::ParseError& end, Context& context) {
+  if (end.get_exit_code() == 0) return app.exit(end, context.out, context.err);
+  report(context, "usage", std::string(end.what()) + "; --help shows what there is");
+  return app::kExitUsage;
+}
+
+// "-c=MODE" is the contract; the parser reads "--compile=MODE" only.
+void spell_out(std::vector<std::string>& arguments) {
+  for (auto& argument : arguments) {
+    if (argument.starts_with("-c=")) argument = "--compile=" + argument.substr(3);
+  }
+}
+
+// Whether a JSON error object is wanted must be known even when parsing fails.
+bool asks_for_json(const std::vector<std::string>& arguments) {
+  const auto found = std::find(arguments.begin(), arguments.end(), "--json");
+  return found != arguments.end() && !arguments.front().starts_with("-");
+}
+
+int act(Context& context) try { return context.action(); } catch (const app::CannotMeasure& error) {
+  report(context, error.stage(), error.what());
+  return app::kExitCannotMeasure;
+} catch (const Error& error) {
+  report(context, error.stage(), error.what());
+  return app::kExitUsage;
+} catch (const std::exception& error) {
+  report(context, "internal",
+         std::string("internal error: ") + error.what() +
+             "; this is a bug of widebench, please report it with the command");
+  return app::kExitInternal;
+}
+
+}  // namespace
+
+int run(std::vector<std::string> arguments, Context& context, std::span<const AddCommand> commands) {
+  context.command_line = command_line(arguments);
+  context.json = asks_for_json(arguments);
+  spell_out(arguments);
+  CLI::App app("Runs N models of one architecture as one wide model: proves, measures, stores.", "widebench");
+  app.set_version_flag("--version", context.engine.version);
+  app.require_subcommand(0, 1);
+  add_sweep_options(app, context);
+  for (const auto add : commands) add(app, context);
+  std::reverse(arguments.begin(), arguments.end());  // the parser takes them from the back
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& end) {
+    return ended_by_parser(app, end, context);
+  }
+  return act(context);
+}
+
+int run_main(int argc, char** argv, app::Engine engine, std::span<const AddCommand> commands) {
+  const char* no_color = std::getenv("NO_COLOR");
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  Context context{.engine = std::move(engine), .out = std::cout, .err = std::cerr};
+  context.terminal = terminal;
+  context.color = terminal && ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
+  const int code = run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc), context, commands);
+  std::cout.flush();
+  return code;
+}
+
+}  // namespace wide::cli

@@ -1,0 +1,173 @@
+#include "app/cli/measuring.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "app/cli/progress.h"
+#include "app/cli/signals.h"
+#include "app/exit_code.h"
+#include "app/headline.h"
+#include "app/sweep_job.h"
+#include "results/report.h"
+#include "results/store.h"
+#include "results/table.h"
+
+namespace wide::cli {
+namespace {
+
+using results::CaseRecord;
+
+constexpr std::uint64_t kMebibyte = 1 << 20;
+
+// Says so before an hour of measuring, not after it.
+void check_report_path(const std::string& report) {
+  if (report.empty() || report == "-") return;
+  const auto folder = std::filesystem::absolute(report).parent_path();
+  std::error_code failed;
+  if (std::filesystem::is_directory(report, failed)) {
+    throw Error("report", report + ": is a folder; name a file");
+  }
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
+    throw Error("report", report + ": its folder " + folder.string() + " is not there or not writable");
+  }
+}
+
+app::SweepJob make_job(const Context& context, const MeasuringOptions& options, const presets::Preset& preset,
+                       const SignalWatch& signals) {
+  app::SweepJob job;
+  job.preset = preset.name;
+  job.command_line = context.command_line;
+  job.label = options.label;
+  job.specs = preset.cases;
+  job.options.timeout_seconds = options.timeout_seconds.value_or(preset.timeout_seconds);
+  job.options.memory_limit_bytes = options.memory_limit_mib * kMebibyte;
+  job.options.stop = &signals.signal();
+  job.resume = options.resume;
+  return job;
+}
+
+app::SweepProgress to_progress(Progress& bar) {
+  return {.began = [&bar](std::int64_t run, std::size_t stored,
+                          std::size_t total) { bar.began(run, stored, total); },
+          .starting = [&bar](const presets::CaseSpec& spec) { bar.starting(spec); },
+          .finished = [&bar](const CaseRecord& record) { bar.finished(record); },
+          .waiting = [&bar] { bar.waiting(); }};
+}
+
+// Best first; cases without a speed-up last.
+std::vector<CaseRecord> best(std::vector<CaseRecord> cases, int top) {
+  const auto gain = [](const CaseRecord& record) {
+    return record.speedup.known() ? record.speedup.value : -1.0;
+  };
+  std::stable_sort(cases.begin(), cases.end(),
+                   [&](const auto& a, const auto& b) { return gain(a) > gain(b); });
+  if (cases.size() > static_cast<std::size_t>(top)) cases.resize(static_cast<std::size_t>(top));
+  return cases;
+}
+
+void note_unfinished(const Context& context, const app::SweepJob& job, const results::Store& store) {
+  const auto facts = app::machine_facts(context.engine);
+  const auto unfinished = store.unfinished_run(app::settings_of(job), facts);
+  if (job.resume && !unfinished) {
+    context.log(LogLevel::kWarn, "nothing to resume: no unfinished run has these settings; a new run begins");
+  } else if (!job.resume && unfinished) {
+    context.log(
+        LogLevel::kWarn,
+        fmt::format("run {} with these settings is unfinished; --resume goes on with it", *unfinished));
+  }
+}
+
+int finish(Context& context, const MeasuringOptions& options, const results::Store& store, std::int64_t run) {
+  const auto cases = store.cases(run);
+  const auto head = app::headline(cases);
+  auto& human = context.human();
+  const auto shown = options.top > 0 ? best(cases, options.top) : cases;
+  human << '\n';
+  if (shown.size() < cases.size())
+    human << "the best " << shown.size() << " of " << cases.size() << " cases:\n";
+  human << results::table(shown) << '\n' << app::text(head);
+  human << "stored as run " << run << " in " << results::printable(store.path().string(), 4096) << '\n';
+  if (options.report == "-") {
+    context.out << results::report(store.run(run), cases).dump(2) << '\n';
+  } else if (!options.report.empty()) {
+    results::write_report(options.report, results::report(store.run(run), cases));
+    human << "report in " << results::printable(options.report, 4096) << '\n';
+  }
+  human << std::flush;
+  return app::exit_code(head);
+}
+
+}  // namespace
+
+void add_measuring_options(CLI::App& command, MeasuringOptions& options) {
+  constexpr const char* kGroup = "Measuring";
+  command.add_option("--device", options.device, "cpu, cuda, or auto (default): cuda where one is usable")
+      ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
+      ->type_name("DEVICE")
+      ->group(kGroup);
+  command.add_option("--db", options.database, "Database; default $XDG_DATA_HOME/widebench/results.db")
+      ->type_name("FILE")
+      ->group(kGroup);
+  command.add_flag("--resume", options.resume, "Go on with the newest unfinished run of equal settings")
+      ->group(kGroup);
+  command
+      .add_option("--timeout", options.timeout_seconds,
+                  "A case that takes longer is killed; default by preset")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->type_name("SECONDS")
+      ->group(kGroup);
+  command.add_option("--threads", options.threads, "CPU threads of a case; 0: as the library chooses")
+      ->check(CLI::Range(0, 4096))
+      ->type_name("COUNT")
+      ->group(kGroup);
+  command.add_option("--seed", options.seed, "Of weights, inputs and the order of contenders")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{INT64_MAX}))
+      ->type_name("NUMBER")
+      ->group(kGroup);
+  command
+      .add_option("--memory-limit", options.memory_limit_mib,
+                  "Address space of a case; 0 (default): no limit")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40))
+      ->type_name("MIB")
+      ->group(kGroup);
+  command.add_option("--label", options.label, "A name for the run in the history")
+      ->type_name("TEXT")
+      ->group(kGroup);
+}
+
+presets::PresetChanges changes(const MeasuringOptions& options) {
+  presets::PresetChanges result;
+  if (options.device != "auto") result.device = options.device;
+  result.threads = options.threads;
+  result.seed = options.seed;
+  return result;
+}
+
+int measure(Context& context, const MeasuringOptions& options, const presets::Preset& preset) {
+  SignalWatch signals;
+  auto job = make_job(context, options, preset, signals);
+  app::settle(job.specs, context.engine);
+  if (job.specs.empty())
+    throw app::CannotMeasure("preset", "no case is left to measure; name other subjects");
+  check_report_path(options.report);
+  const auto path =
+      options.database.empty() ? results::default_path() : std::filesystem::path(options.database);
+  auto store = results::Store::open(path, results::OpenMode::kReadWrite);
+  note_unfinished(context, job, store);
+  app::SweepOutcome outcome;
+  {
+    Progress bar(context);
+    outcome = app::run_sweep_job(job, context.engine, store, to_progress(bar));
+  }
+  if (outcome.end == presets::SweepEnd::kStopped) {
+    context.err << fmt::format("stopped; run {} keeps its {} finished cases, --resume goes on with it\n",
+                               outcome.run, store.finished_cases(outcome.run).size())
+                << std::flush;
+    return app::kExitSignal + signals.signal();
+  }
+  return finish(context, options, store, outcome.run);
+}
+
+}  // namespace wide::cli

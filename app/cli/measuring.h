@@ -1,0 +1,36 @@
+#pragma once
+// What the root sweep and `benchmark` have in common: their options, and running the cases with progress,
+// table, headline and report.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/context.h"
+#include "presets/preset.h"
+
+namespace wide::cli {
+
+struct MeasuringOptions {
+  std::string device = "auto";
+  std::string database;  ///< empty: the default one
+  std::string report;    ///< file, "-" for standard output; empty: none
+  std::string label;
+  std::optional<double> timeout_seconds;
+  std::optional<int> threads;
+  std::optional<std::uint64_t> seed;
+  std::uint64_t memory_limit_mib = 0;
+  bool resume = false;
+  int top = 0;  ///< list only so many cases, best first; 0: all in the order they ran
+};
+
+/// --device, --db, --resume, --timeout, --threads, --seed, --memory-limit and --label.
+void add_measuring_options(CLI::App& command, MeasuringOptions& options);
+
+/// What these options change in a preset.
+presets::PresetChanges changes(const MeasuringOptions& options);
+
+/// Measures, stores, prints; returns the exit code. Signals stop it, see README.md.
+int measure(Context& context, const MeasuringOptions& options, const presets::Preset& preset);
+
+}  // namespace wide::cli

@@ -1,0 +1,82 @@
+#include "app/cli/model_options.h"
+
+#include <ATen/ATen.h>
+
+#include <set>
+
+#include "app/exit_code.h"
+#include "core/members.h"
+
+namespace wide::cli {
+
+namespace {
+
+// Members of the same architecture with weights of their own: floats are scaled a little, differently for
+// each.
+std::vector<Member> copies_of(const Graph& graph, const Member& member, std::int64_t count) {
+  std::set<std::string> trained;
+  for (const auto& input : graph.inputs) {
+    if (input.kind == InputKind::kParameter || (input.kind == InputKind::kBuffer && input.persistent))
+      trained.insert(input.target);
+  }
+  std::vector<Member> members;
+  for (std::int64_t i = 0; i < count; ++i) {
+    Member copy{member.name + "#" + std::to_string(i + 1), {}};
+    for (const auto& [fqn, tensor] : member.tensors) {
+      copy.tensors.emplace(fqn, trained.contains(fqn) && tensor.is_floating_point()
+                                    ? tensor * (1 + 0.01 * static_cast<double>(i))
+                                    : tensor);
+    }
+    members.push_back(std::move(copy));
+  }
+  return members;
+}
+
+}  // namespace
+
+void add_model_options(CLI::App& command, ModelOptions& options, bool required) {
+  command.add_option("--model", options.models, "exported model (.pt2); several are one member each")
+      ->required(required);
+  command.add_option("--weights", options.weights,
+                     "checkpoints (.safetensors), one member each, named by file stem");
+  command.add_option("-s,--strategy", options.strategies, "auto, a strategy for all, or KIND=STRATEGY");
+  command.add_option("--device", options.device, "cpu, cuda or auto")
+      ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
+  command.add_option("--mode", options.mode, "eager")->check(CLI::IsMember({"eager"}));
+  command.add_option("--seed", options.seed, "random stream of the first member; member i takes seed + i");
+  command.add_flag("--trust", options.trust, "allow TorchScript files, which are executable code");
+}
+
+StrategyChoice parse_strategies(const std::vector<std::string>& given) {
+  StrategyChoice choice;
+  for (const auto& text : given) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos) {
+      choice.all = text;
+    } else {
+      choice.by_primitive[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+  }
+  check_choice(choice);
+  return choice;
+}
+
+WideModel load_model(const Context& context, const ModelOptions& options,
+                     std::optional<std::int64_t> copies) {
+  for (const auto& device : context.engine.devices()) {
+    if (device.name == options.device && !device.usable) throw app::CannotMeasure("device", device.reason);
+  }
+  BuildOptions build;
+  build.strategies = parse_strategies(options.strategies);
+  build.seed = options.seed;
+  build.pipeline.snapshots = copies.has_value();
+  const std::vector<std::filesystem::path> models(options.models.begin(), options.models.end());
+  const std::vector<std::filesystem::path> weights(options.weights.begin(), options.weights.end());
+  auto loaded = load(models, weights, {options.trust});
+  for (const auto& warning : loaded.warnings) context.log(LogLevel::kWarn, warning);
+  if (copies && loaded.members.size() == 1 && weights.empty())
+    loaded.members = copies_of(loaded.graph, loaded.members[0], *copies);
+  return WideModel(std::move(loaded.graph), std::move(loaded.members), std::move(build));
+}
+
+}  // namespace wide::cli

@@ -1,0 +1,36 @@
+#pragma once
+// What commands that take a user's model have in common on the command line.
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/context.h"
+#include "core/wide_model.h"
+
+namespace wide::cli {
+
+struct ModelOptions {
+  std::vector<std::string> models;
+  std::vector<std::string> weights;
+  std::vector<std::string> strategies;  ///< "grouped" for all, or "conv2d=sequential"
+  std::string device = "auto";
+  std::string mode = "eager";
+  bool trust = false;
+  std::uint64_t seed = 0;
+};
+
+/// --model, --weights, --strategy, --device, --mode, --trust and --seed.
+void add_model_options(CLI::App& command, ModelOptions& options, bool required = true);
+
+/// Loads the members and logs the loader's warnings. Throws wide::Error, and app::CannotMeasure for a device
+/// or mode that is not there. One model without checkpoints gives `copies` members with seeded weights where
+/// that is given (printed graphs need no real ones), else itself. `copies` also keeps the text of each stage.
+WideModel load_model(const Context& context, const ModelOptions& options,
+                     std::optional<std::int64_t> copies = {});
+
+/// "auto", "NAME" and "KIND=NAME" as the planner wants them. Throws wide::Error ("usage").
+StrategyChoice parse_strategies(const std::vector<std::string>& given);
+
+}  // namespace wide::cli

@@ -1,0 +1,54 @@
+#include "app/cli/sweep_command.h"
+
+#include <memory>
+
+#include "app/cli/measuring.h"
+#include "app/exit_code.h"
+#include "presets/preset.h"
+
+namespace wide::cli {
+namespace {
+
+struct Options {
+  std::string preset;
+  MeasuringOptions measuring;
+};
+
+int sweep(Context& context, const Options& options) {
+  if (options.preset.empty()) {
+    context.err << "error: name what to do; this build has no window, run it headless:\n"
+                   "  widebench --preset ci          sweep a preset: ci, quick, full or a file\n"
+                   "  widebench benchmark mlp        measure one subject\n"
+                   "  widebench --help               all commands\n"
+                << std::flush;
+    return app::kExitUsage;
+  }
+  context.json = options.measuring.report == "-";
+  return measure(context, options.measuring,
+                 presets::read_preset(presets::find_preset(options.preset), changes(options.measuring)));
+}
+
+}  // namespace
+
+void add_sweep_options(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<Options>();
+  app.add_option("--preset", options->preset, "Sweep a preset: ci, quick, full, or the path of your own")
+      ->type_name("NAME|FILE");
+  app.add_option("--json", options->measuring.report, "Write the report to this file; - for standard output")
+      ->type_name("FILE");
+  add_measuring_options(app, options->measuring);
+  add_common_options(app, context, /*json_flag=*/false);
+  app.footer(examples({"widebench --preset ci --db r.db --json r.json",
+                       "widebench --preset quick --device cpu", "widebench --preset ./mine.json --resume"}) +
+             "\n\nExit codes of a sweep:\n"
+             "  0 every case passed, or was skipped with a reason    5 a case computed wrong numbers\n"
+             "  3 a case ended in error, timeout or out of memory, or none could be measured\n"
+             "  2 usage or input error    130, 143 stopped by Ctrl-C or SIGTERM; --resume goes on\n"
+             "  5 goes before 3. Whatever the code, all finished cases are stored.");
+  // CLI11 runs the root's callback too when a command was named, after that command's own.
+  app.callback([&context, options] {
+    if (!context.action) context.action = [&context, options] { return sweep(context, *options); };
+  });
+}
+
+}  // namespace wide::cli

@@ -1,0 +1,54 @@
+// What this program says of itself: libtorch, the primitives, the zoo.
+#include "app/engine.h"
+
+#include <ATen/Version.h>
+#include <torch/headeronly/version.h>
+
+#include "core/operators.h"
+#include "core/primitive.h"
+#include "core/sequential.h"
+#include "presets/zoo/zoo.h"
+
+namespace wide::app {
+namespace {
+
+std::vector<SubjectInfo> subjects() {
+  std::vector<SubjectInfo> list;
+  for (const auto& subject : zoo::subjects()) list.push_back({subject.name, subject.kind, subject.summary});
+  return list;
+}
+
+std::vector<PrimitiveInfo> primitive_list() {
+  std::vector<PrimitiveInfo> list;
+  for (const auto& primitive : primitives()) {
+    PrimitiveInfo info{std::string(primitive.name), {}};
+    for (const auto& strategy : primitive.strategies) info.strategies.emplace_back(strategy.name);
+    info.strategies.emplace_back(kSequential.name);
+    list.push_back(std::move(info));
+  }
+  return list;
+}
+
+std::vector<DeviceInfo> devices() {
+  return {{"cpu", at::get_cpu_capability(), true, {}},
+          {"cuda", "", false, "this build runs on the CPU only; use --device cpu"}};
+}
+
+std::map<std::string, std::string> libraries() {
+  return {{"libtorch", TORCH_VERSION}};
+}
+
+}  // namespace
+
+Engine engine() {
+  Engine result;
+  result.version = WIDEBENCH_VERSION;
+  result.subjects = subjects;
+  result.primitives = primitive_list;
+  result.devices = devices;
+  result.libraries = libraries;
+  result.caches = [] { return std::vector<CacheInfo>(); };
+  return result;
+}
+
+}  // namespace wide::app

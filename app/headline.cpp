@@ -1,0 +1,120 @@
+#include "app/headline.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "app/exit_code.h"
+
+namespace wide::app {
+namespace {
+
+using profiler::Effect;
+using profiler::Interval;
+using results::Verdict;
+
+// Note [Mean of speed-ups]
+// Speed-ups are ratios: their mean is taken of the logarithms. Each case's 95 % interval gives the standard
+// error of its logarithm, width / (2 * 1.96); the cases were measured apart, so the errors add in squares.
+// The interval covers the error of measuring these cases. It says nothing of other shapes or subjects.
+class GeometricMean {
+ public:
+  void add(const Interval& ratio) {
+    const double error = (std::log(ratio.high) - std::log(ratio.low)) / (2 * kNormal95);
+    sum_ += std::log(ratio.value);
+    squares_ += error * error;
+    ++count_;
+  }
+  Interval interval() const {
+    if (count_ == 0) return {};
+    const double mean = sum_ / count_, reach = kNormal95 * std::sqrt(squares_) / count_;
+    return {std::exp(mean), std::exp(mean - reach), std::exp(mean + reach)};
+  }
+
+ private:
+  static constexpr double kNormal95 = 1.959964;
+  double sum_ = 0, squares_ = 0;
+  int count_ = 0;
+};
+
+bool usable(const Interval& ratio) {
+  return ratio.known() && ratio.low > 0 && std::isfinite(ratio.high) && ratio.value > 0;
+}
+
+std::string factor(const Interval& ratio) {
+  if (!ratio.known()) return "not known";
+  return fmt::format("{:.2f}x [{:.2f}, {:.2f}]", ratio.value, ratio.low, ratio.high);
+}
+
+int count(const auto& counts, auto what) {
+  const auto found = counts.find(what);
+  return found == counts.end() ? 0 : found->second;
+}
+
+nlohmann::json to_json(const Interval& ratio) {
+  if (!ratio.known()) return nullptr;
+  return {{"value", ratio.value}, {"ci95", {ratio.low, ratio.high}}};
+}
+
+}  // namespace
+
+Headline headline(const std::vector<results::CaseRecord>& cases) {
+  Headline result;
+  GeometricMean eager, rival;
+  for (const auto& record : cases) {
+    ++result.verdicts[record.verdict];
+    const bool measured = usable(record.speedup) && usable(record.speedup_best_rival);
+    if (record.verdict != Verdict::kPass || !measured) continue;
+    ++result.measured;
+    eager.add(record.speedup);
+    rival.add(record.speedup_best_rival);
+    ++result.against_best_rival[profiler::judge(record.speedup_best_rival, record.noise_floor)];
+  }
+  result.over_eager = eager.interval();
+  result.over_best_rival = rival.interval();
+  return result;
+}
+
+std::string text(const Headline& headline) {
+  std::string lines;
+  if (headline.measured > 0) {
+    const auto& effects = headline.against_best_rival;
+    lines = fmt::format(
+        "speed-up over N eager runs: {}\nspeed-up over the best rival: {}\n"
+        "  (geometric means over {} cases with the 95 % interval of their measuring error)\n"
+        "against the best rival: {} faster, {} same, {} slower, {} inconclusive\n",
+        factor(headline.over_eager), factor(headline.over_best_rival), headline.measured,
+        count(effects, Effect::kFaster), count(effects, Effect::kSame), count(effects, Effect::kSlower),
+        count(effects, Effect::kInconclusive));
+  }
+  const int without = count(headline.verdicts, Verdict::kPass) - headline.measured;
+  if (without > 0) {
+    lines += fmt::format("{} passed cases had too few rounds for an interval and are left out of the means\n",
+                         without);
+  }
+  return lines;
+}
+
+nlohmann::json to_json(const Headline& headline) {
+  nlohmann::json verdicts = nlohmann::json::object(), effects = nlohmann::json::object();
+  for (const auto& [verdict, number] : headline.verdicts)
+    verdicts[std::string(results::name(verdict))] = number;
+  for (const auto& [effect, number] : headline.against_best_rival) {
+    effects[std::string(profiler::name(effect))] = number;
+  }
+  return {{"verdicts", verdicts},
+          {"measured", headline.measured},
+          {"speedup_geometric_mean", to_json(headline.over_eager)},
+          {"speedup_best_rival_geometric_mean", to_json(headline.over_best_rival)},
+          {"against_best_rival", effects}};
+}
+
+int exit_code(const Headline& headline) {
+  if (count(headline.verdicts, Verdict::kFail) > 0) return kExitWrongNumbers;
+  const int without = count(headline.verdicts, Verdict::kError) + count(headline.verdicts, Verdict::kOom) +
+                      count(headline.verdicts, Verdict::kTimeout);
+  return without > 0 || count(headline.verdicts, Verdict::kPass) == 0 ? kExitCannotMeasure : kExitDone;
+}
+
+}  // namespace wide::app

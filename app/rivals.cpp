@@ -1,0 +1,47 @@
+#include "app/rivals.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+
+#include "formats/error.h"
+
+namespace wide::app {
+
+SeparateRuns::SeparateRuns(WideModel& model, std::span<const ModelInput> inputs)
+    : graph_(model.build(inputs).canonical), interpreter_(graph_) {
+  const c10::InferenceMode guard;
+  for (std::int64_t i = 0; i < model.members(); ++i) {
+    const auto& member = model.member_list()[static_cast<std::size_t>(i)];
+    std::vector<c10::IValue> values;
+    std::size_t user = 0;
+    for (const auto& input : graph_.inputs) {
+      // Copies: a stacked input is not a separate one.
+      values.emplace_back(input.kind == InputKind::kUser ? inputs[user++].member(i).clone()
+                                                         : member.tensors.at(input.target).clone());
+    }
+    values_.push_back(std::move(values));
+  }
+  team_ =
+      std::make_unique<ThreadTeam>(std::min(values_.size(), static_cast<std::size_t>(at::get_num_threads())));
+}
+
+void SeparateRuns::run_member(std::size_t i) const {
+  const c10::InferenceMode guard;
+  interpreter_.run(values_[i]);
+}
+
+std::function<void()> SeparateRuns::contender(const std::string& name) const {
+  if (name == "eager") {
+    return [this] {
+      for (std::size_t i = 0; i < values_.size(); ++i) run_member(i);
+    };
+  }
+  if (name == "threads") {
+    return [this] { team_->run(values_.size(), [this](std::size_t i) { run_member(i); }); };
+  }
+  throw Error("preset", "there is no rival '" + name + "'; there are eager and threads");
+}
+
+}  // namespace wide::app

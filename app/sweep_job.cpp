@@ -1,0 +1,104 @@
+#include "app/sweep_job.h"
+
+#include <algorithm>
+#include <set>
+
+#include "app/exit_code.h"
+
+namespace wide::app {
+namespace {
+
+const DeviceInfo* find_device(const std::vector<DeviceInfo>& devices, const std::string& name) {
+  const auto found =
+      std::find_if(devices.begin(), devices.end(), [&](const auto& d) { return d.name == name; });
+  return found == devices.end() ? nullptr : &*found;
+}
+
+// A worker gets its case as JSON, which cannot carry any other bytes.
+void check_utf8(const presets::CaseSpec& spec) {
+  try {
+    (void)to_json(spec).dump();
+  } catch (const nlohmann::json::type_error&) {
+    throw Error("usage", "a name or path of the case " + spec.subject + " is not valid UTF-8; rename it");
+  }
+}
+
+results::RunRecord run_of(const SweepJob& job, const Engine& engine) {
+  results::RunRecord run;
+  run.command_line = job.command_line;
+  run.preset = job.preset;
+  run.label = job.label;
+  run.tool_version = engine.version;
+  run.git_commit = engine.git_commit;
+  run.settings = settings_of(job);
+  run.machine = machine_facts(engine);
+  std::set<std::string> devices;
+  for (const auto& spec : job.specs) devices.insert(spec.device), run.threads = spec.threads;
+  for (const auto& device : devices) run.device += (run.device.empty() ? "" : ",") + device;
+  return run;
+}
+
+}  // namespace
+
+void settle(std::vector<presets::CaseSpec>& specs, const Engine& engine) {
+  const auto devices = engine.devices();
+  const auto* cuda = find_device(devices, "cuda");
+  std::set<std::string> subjects;
+  for (const auto& subject : engine.subjects()) subjects.insert(subject.name);
+  for (auto& spec : specs) {
+    check_utf8(spec);
+    if (spec.kind != "model" && !subjects.contains(spec.subject)) {
+      throw Error("preset",
+                  "no subject is called \"" + spec.subject + "\"; `widebench benchmark` lists them");
+    }
+    if (spec.device == "auto") spec.device = cuda != nullptr && cuda->usable ? "cuda" : "cpu";
+    const auto* device = find_device(devices, spec.device);
+    if (device != nullptr && device->usable) continue;
+    const auto reason = device == nullptr ? "this program knows no such device" : device->reason;
+    throw CannotMeasure("device", "the device " + spec.device + " cannot be used: " + reason);
+  }
+}
+
+profiler::Facts machine_facts(const Engine& engine) {
+  auto facts = profiler::machine();
+  facts.extra = engine.libraries();
+  for (const auto& device : engine.devices()) {
+    if (device.usable && device.name != "cpu") facts.extra[device.name] = device.description;
+  }
+  return facts;
+}
+
+nlohmann::json settings_of(const SweepJob& job) {
+  auto cases = nlohmann::json::array();
+  for (const auto& spec : job.specs) cases.push_back(to_json(spec));
+  return {{"preset", job.preset}, {"cases", cases}};
+}
+
+SweepOutcome run_sweep_job(const SweepJob& job, const Engine& engine, results::Store& store,
+                           const SweepProgress& progress) {
+  const auto record = run_of(job, engine);
+  std::optional<std::int64_t> unfinished;
+  if (job.resume) unfinished = store.unfinished_run(record.settings, record.machine);
+  SweepOutcome outcome{.run = unfinished ? *unfinished : store.begin_run(record)};
+  if (unfinished) store.finish_run(outcome.run, results::RunStatus::kRunning);
+  const auto stored = store.finished_cases(outcome.run);
+  auto rest = job.specs;
+  std::erase_if(rest, [&](const auto& spec) { return stored.contains(spec.key()); });
+  if (progress.began) progress.began(outcome.run, stored.size(), job.specs.size());
+
+  presets::Sink sink;
+  sink.starting = [&](const presets::CaseSpec& spec, std::size_t) {
+    if (progress.starting) progress.starting(spec);
+  };
+  sink.finished = [&](const presets::CaseSpec&, const results::CaseRecord& done, std::size_t) {
+    store.add_case(outcome.run, done);
+    if (progress.finished) progress.finished(done);
+  };
+  sink.waiting = progress.waiting;
+  outcome.end = presets::run_sweep(rest, job.options, sink);
+  const bool done = outcome.end == presets::SweepEnd::kDone;
+  store.finish_run(outcome.run, done ? results::RunStatus::kDone : results::RunStatus::kInterrupted);
+  return outcome;
+}
+
+}  // namespace wide::app

@@ -1,0 +1,57 @@
+#pragma once
+// A sweep from specs to stored results: the run in the database, resuming, the report. The command line and
+// the window both drive it.
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/engine.h"
+#include "presets/sweep.h"
+#include "results/record.h"
+#include "results/store.h"
+
+namespace wide::app {
+
+struct SweepJob {
+  std::string preset;        ///< name, kept with the run
+  std::string command_line;  ///< kept with the run
+  std::string label;
+  std::vector<presets::CaseSpec> specs;
+  presets::SweepOptions options;
+  bool resume = false;  ///< go on with the newest unfinished run that has equal settings
+};
+
+struct SweepProgress {
+  /// The run is in the database; `stored` of its `total` cases were there before.
+  std::function<void(std::int64_t run, std::size_t stored, std::size_t total)> began;
+  std::function<void(const presets::CaseSpec&)> starting;
+  std::function<void(const results::CaseRecord&)> finished;  ///< after it was stored
+  std::function<void()> waiting;
+};
+
+struct SweepOutcome {
+  std::int64_t run = 0;
+  presets::SweepEnd end = presets::SweepEnd::kDone;
+};
+
+/// Settles the device "auto" (cuda where usable, else cpu). Throws CannotMeasure with the reason when a spec
+/// asks for a device that is not usable, and wide::Error when it names a subject that the engine does not
+/// know.
+void settle(std::vector<presets::CaseSpec>& specs, const Engine& engine);
+
+/// Facts of this machine with the engine's libraries and devices: what keys its results.
+profiler::Facts machine_facts(const Engine& engine);
+
+/// What must be equal for a run to be resumed.
+nlohmann::json settings_of(const SweepJob& job);
+
+/// Runs what is not stored yet; every case is committed before the next one starts. Throws wide::Error from
+/// the store and from a worker that cannot be started; what is stored stays, and can be resumed.
+SweepOutcome run_sweep_job(const SweepJob& job, const Engine& engine, results::Store& store,
+                           const SweepProgress& progress);
+
+}  // namespace wide::app

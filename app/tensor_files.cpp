@@ -1,0 +1,131 @@
+#include "app/tensor_files.h"
+
+#include <ATen/ATen.h>
+
+#include "core/specialize.h"
+#include "core/torch_bridge.h"
+#include "formats/error.h"
+
+namespace wide::app {
+namespace {
+
+// "seed0#2" -> "seed0": a file given twice reads and is compared like the first.
+std::string key_name(const std::string& member) {
+  const auto mark = member.rfind('#');
+  const bool numbered = mark != std::string::npos && mark + 1 < member.size() &&
+                        member.find_first_not_of("0123456789", mark + 1) == std::string::npos;
+  return numbered ? member.substr(0, mark) : member;
+}
+
+const formats::SafetensorsEntry* find(const formats::Safetensors& file, const std::string& member,
+                                      const std::string& rest) {
+  if (const auto* entry = file.find(member + rest)) return entry;
+  return file.find(key_name(member) + rest);
+}
+
+// A tensor output of one member, or a number as a scalar; undefined for None.
+at::Tensor value_of(const ModelOutput& output, std::int64_t member) {
+  if (!output.constant) return output.member(member).contiguous();
+  if (const auto* integer = std::get_if<std::int64_t>(&output.constant->value))
+    return at::scalar_tensor(*integer, at::kLong);
+  if (const auto* real = std::get_if<double>(&output.constant->value))
+    return at::scalar_tensor(*real, at::kDouble);
+  if (const auto* flag = std::get_if<bool>(&output.constant->value))
+    return at::scalar_tensor(*flag, at::kBool);
+  return {};
+}
+
+void write(const std::filesystem::path& file,
+           const std::vector<std::pair<std::string, at::Tensor>>& tensors) {
+  std::vector<formats::SafetensorsEntry> entries;
+  for (const auto& [name, tensor] : tensors) entries.push_back(to_entry(name, tensor));
+  formats::write_safetensors(file, entries);
+}
+
+}  // namespace
+
+std::vector<ModelInput> read_inputs(const std::filesystem::path& path, const WideModel& model) {
+  const auto file = formats::Safetensors::read(path);
+  std::vector<ModelInput> inputs;
+  for (std::size_t k = 0; k < model.user_inputs().size(); ++k) {
+    const auto rest = ".input." + std::to_string(k);
+    std::vector<at::Tensor> tensors;
+    std::string missing;
+    for (const auto& member : model.member_list()) {
+      if (const auto* entry = find(file, member.name, rest)) {
+        tensors.push_back(to_tensor(*entry));
+        check_input(model.graph(), model.user_inputs()[k], tensors.back(),
+                    path.string() + ": '" + entry->name + "'");
+      } else if (missing.empty()) {
+        missing = member.name + rest;
+      }
+    }
+    if (tensors.size() == model.member_list().size()) {
+      inputs.push_back(ModelInput::per_member(tensors, path.string() + ": '*" + rest + "'"));
+      continue;
+    }
+    const auto* shared = file.find(rest.substr(1));
+    if (!shared || !tensors.empty()) {
+      throw Error("run", path.string() + ": lacks '" + missing + "'" +
+                             (tensors.empty() ? " (and '" + rest.substr(1) + "' for all members)" : "") +
+                             "; inputs are named input.K or MEMBER.input.K");
+    }
+    auto tensor = to_tensor(*shared);
+    check_input(model.graph(), model.user_inputs()[k], tensor, path.string() + ": '" + shared->name + "'");
+    inputs.push_back(ModelInput::shared(std::move(tensor)));
+  }
+  return inputs;
+}
+
+void write_outputs(const std::filesystem::path& file, const WideModel& model,
+                   const std::vector<ModelOutput>& outputs) {
+  std::vector<std::pair<std::string, at::Tensor>> tensors;
+  for (std::int64_t i = 0; i < model.members(); ++i) {
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      auto value = value_of(outputs[k], i);
+      if (!value.defined()) continue;
+      tensors.emplace_back(
+          model.member_list()[static_cast<std::size_t>(i)].name + ".output." + std::to_string(k),
+          std::move(value));
+    }
+  }
+  write(file, tensors);
+}
+
+void write_buffers(const std::filesystem::path& file, const WideModel& model) {
+  std::vector<std::pair<std::string, at::Tensor>> tensors;
+  for (std::int64_t i = 0; i < model.members(); ++i) {
+    for (const auto& [fqn, tensor] : model.buffers()) {
+      tensors.emplace_back(model.member_list()[static_cast<std::size_t>(i)].name + ".buffer." + fqn,
+                           tensor.select(0, i).contiguous());
+    }
+  }
+  write(file, tensors);
+}
+
+std::vector<Expectation> compare_outputs(const std::filesystem::path& path, const WideModel& model,
+                                         const std::vector<ModelOutput>& outputs, std::int64_t depth,
+                                         std::optional<double> rtol, std::optional<double> atol) {
+  const auto file = formats::Safetensors::read(path);
+  std::vector<Expectation> results;
+  for (std::int64_t i = 0; i < model.members(); ++i) {
+    const auto& member = model.member_list()[static_cast<std::size_t>(i)].name;
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const auto got = value_of(outputs[k], i);
+      if (!got.defined()) continue;
+      const auto rest = ".output." + std::to_string(k);
+      const auto* entry = find(file, member, rest);
+      if (!entry && outputs[k].constant) continue;  // a number that the file need not hold
+      if (!entry) throw Error("expect", path.string() + ": lacks '" + member + rest + "'");
+      const auto expected = to_tensor(*entry);
+      auto bound = tolerance(got.scalar_type(), depth, magnitude(expected));
+      if (rtol) bound.relative = *rtol;
+      if (atol) bound.absolute = *atol;
+      if (rtol && !atol) bound.absolute = 0;
+      results.push_back({member, k, compare(got, expected, bound), bound});
+    }
+  }
+  return results;
+}
+
+}  // namespace wide::app
