@@ -1,0 +1,258 @@
+// State of a wide model over passes: random streams, written buffers; and the proof that it computes what its
+// members compute alone.
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <torch/library.h>
+
+#include <limits>
+#include <map>
+
+#include "core/prove.h"
+#include "core/support.h"
+
+namespace wide::test {
+namespace {
+
+using testing::HasSubstr;
+using zoo::ref;
+
+constexpr std::int64_t kMembers = 3;
+
+zoo::Architecture with_dropout() {
+  zoo::Builder b("dropout");
+  const auto x = b.input("x", positive({8, 16}));
+  const auto y = b.op("aten.dropout.default", {ref(x), {0.5}, {true}});
+  b.output(b.op("aten.dropout.default", {ref(y), {0.25}, {true}}));
+  return b.take();
+}
+
+WideModel seeded(const zoo::Architecture& architecture, std::int64_t members, std::uint64_t seed) {
+  BuildOptions options;
+  options.seed = seed;
+  return wide_model(architecture, members, options);
+}
+
+TEST(RandomStreams, EachMemberDrawsWhatItDrawsAlone) {
+  constexpr std::uint64_t kSeed = 40;
+  const auto architecture = with_dropout();
+  auto model = seeded(architecture, kMembers, kSeed);
+  const auto inputs = wide_inputs(architecture, kMembers);
+  const auto outputs = model.forward(inputs);
+  for (std::int64_t i = 0; i < kMembers; ++i) {
+    at::manual_seed(kSeed + static_cast<std::uint64_t>(i));
+    const auto expected = at::dropout(at::dropout(inputs[0].member(i), 0.5, true), 0.25, true);
+    EXPECT_TRUE(outputs[0].member(i).equal(expected)) << i;
+    EXPECT_TRUE(model.run_alone(i, inputs).outputs[0].toTensor().equal(expected)) << i;
+  }
+}
+
+TEST(RandomStreams, GoOnFromPassToPassAndAreResetByReset) {
+  const auto architecture = with_dropout();
+  auto model = seeded(architecture, kMembers, 40);
+  const auto inputs = wide_inputs(architecture, kMembers);
+  const auto first = model.forward(inputs)[0].tensor.clone(),
+             second = model.forward(inputs)[0].tensor.clone();
+  model.reset();
+  const auto again = model.forward(inputs)[0].tensor.clone(),
+             second_again = model.forward(inputs)[0].tensor.clone();
+  for (std::int64_t i = 0; i < kMembers; ++i) EXPECT_FALSE(first[i].equal(second[i])) << i;
+  EXPECT_TRUE(again.equal(first));
+  EXPECT_TRUE(second_again.equal(second));
+}
+
+TEST(RandomStreams, TheCallersGeneratorIsLeftAlone) {
+  const auto architecture = with_dropout();
+  auto model = seeded(architecture, kMembers, 40);
+  const auto inputs = wide_inputs(architecture, kMembers);
+  at::manual_seed(3);
+  const auto expected = at::rand({4});
+  at::manual_seed(3);
+  model.forward(inputs);
+  model.run_alone(1, inputs);
+  EXPECT_TRUE(at::rand({4}).equal(expected));
+}
+
+TEST(Buffers, AreWrittenBackPerMemberOverTwoPasses) {
+  constexpr std::string_view kModel = "mutating_buffer";
+  auto wide = corpus_model(kModel, kMembers);
+  const auto inputs = corpus_inputs(kModel, kMembers);
+  std::vector<at::Tensor> passes;
+  for (int pass = 0; pass < 2; ++pass) passes.push_back(wide.forward(inputs)[0].tensor.clone());
+  EXPECT_FALSE(wide.buffers().empty());
+  for (std::int64_t i = 0; i < kMembers; ++i) {
+    WideModel alone(wide.graph(), {wide.member_list()[static_cast<std::size_t>(i)]});
+    const std::vector<ModelInput> own{ModelInput::shared(inputs[0].member(i))};
+    for (std::size_t pass = 0; pass < 2; ++pass) {
+      EXPECT_TRUE(agree(passes[pass][i], alone.forward(own)[0].member(0)))
+          << "member " << i << ", pass " << pass;
+    }
+    for (const auto& [fqn, tensor] : wide.buffers())
+      EXPECT_TRUE(agree(tensor[i], alone.buffers().at(fqn)[0])) << fqn;
+  }
+}
+
+TEST(Buffers, CountPassesAndAreResetByReset) {
+  zoo::Builder b("counter");
+  const auto x = b.input("x", normal({2}));
+  const auto steps = b.buffer("steps", {{}, zoo::TensorRecipe::Kind::kInteger, 1, 100});
+  b.op("aten.add_.Tensor", {ref(steps), {std::int64_t{1}}});
+  b.output(b.op("aten.mul.Tensor", {ref(x), ref(steps)}));
+  const auto architecture = b.take();
+  auto model = wide_model(architecture, kMembers);
+  const auto inputs = wide_inputs(architecture, kMembers);
+  for (std::int64_t pass = 1; pass <= 3; ++pass) {
+    model.forward(inputs);
+    for (std::int64_t i = 0; i < kMembers; ++i) {
+      const auto start =
+          model.member_list()[static_cast<std::size_t>(i)].tensors.at("steps").item<std::int64_t>();
+      EXPECT_EQ(model.buffers().at("steps")[i].item<std::int64_t>(), start + pass) << i;
+    }
+  }
+  model.reset();
+  EXPECT_EQ(model.buffers().at("steps")[0].item<std::int64_t>(),
+            model.member_list()[0].tensors.at("steps").item<std::int64_t>());
+}
+
+TEST(Buffers, BatchNormInTrainingWritesEachMembersStatistics) {
+  zoo::Builder b("training");
+  const auto x = b.input("x", normal({5, 4, 3}));
+  const auto weight = b.parameter("weight", positive({4})), bias = b.parameter("bias", normal({4}));
+  const auto mean = b.buffer("mean", normal({4})), variance = b.buffer("variance", positive({4}));
+  b.output(b.op("aten.batch_norm.default",
+                {ref(x), ref(weight), ref(bias), ref(mean), ref(variance), {true}, {0.1}, {1e-5}, {false}}));
+  const auto architecture = b.take();
+  auto model = wide_model(architecture, kMembers);
+  const auto inputs = wide_inputs(architecture, kMembers);
+  const auto outputs = model.forward(inputs);
+  for (std::int64_t i = 0; i < kMembers; ++i) {
+    const auto& tensors = model.member_list()[static_cast<std::size_t>(i)].tensors;
+    const auto own_mean = tensors.at("mean").clone(), own_variance = tensors.at("variance").clone();
+    const auto expected = at::batch_norm(inputs[0].member(i), tensors.at("weight"), tensors.at("bias"),
+                                         own_mean, own_variance, true, 0.1, 1e-5, false);
+    EXPECT_TRUE(agree(outputs[0].member(i), expected)) << i;
+    EXPECT_FALSE(own_mean.equal(tensors.at("mean"))) << "training changes the statistics";
+    EXPECT_TRUE(agree(model.buffers().at("mean")[i], own_mean)) << i;
+    EXPECT_TRUE(agree(model.buffers().at("variance")[i], own_variance)) << i;
+  }
+}
+
+std::string failures(const Proof& proof) {
+  std::string text;
+  for (const auto& check : proof.checks) {
+    if (!check.passed) text += check.what + ": " + check.text + "\n";
+  }
+  return text;
+}
+
+TEST(Prove, ModelsOfTheCorpusPass) {
+  for (const auto& name : corpus_models()) {
+    SCOPED_TRACE(name);
+    auto model = corpus_model(name, kMembers);
+    const auto proof = prove(model, corpus_inputs(name, kMembers));
+    EXPECT_TRUE(proof.passed()) << failures(proof);
+    EXPECT_GE(proof.checks.size(), 3u);
+    EXPECT_GE(proof.max_abs_err(), 0);
+  }
+}
+
+TEST(Prove, RandomModelsPass) {
+  const auto architecture = with_dropout();
+  auto model = seeded(architecture, kMembers, 11);
+  const auto proof = prove(model, wide_inputs(architecture, kMembers));
+  EXPECT_TRUE(proof.passed()) << failures(proof);
+}
+
+// An operator that copies, and goes wrong where it is run for a member of a wide model: there its operand is
+// a view into the tensor of all members.
+at::Tensor faulty(const at::Tensor& x, std::string_view fault) {
+  auto result = x.clone();
+  if (x.storage().nbytes() == x.nbytes()) return result;
+  const auto member = x.storage_offset() / x.numel();
+  if (fault == "swap" && member < 2)
+    return x.as_strided(x.sizes(), x.strides(), (1 - member) * x.numel()).clone();
+  if (member != 2) return result;
+  if (fault == "zero") return at::zeros_like(x);
+  if (fault == "scaled") return result * 1.001;
+  if (fault == "nan") result[3] = std::numeric_limits<double>::quiet_NaN();
+  if (fault == "infinite") result[3] = std::numeric_limits<double>::infinity();
+  return result;
+}
+
+struct Fault {
+  std::string name, member, place;
+};
+
+TEST(Prove, CatchesWrongMembers) {
+  for (const auto& [name, member, place] : std::vector<Fault>{{"none", "", ""},
+                                                              {"swap", "seed", "output 0"},
+                                                              {"zero", "seed2", "output 0"},
+                                                              {"scaled", "seed2", "output 0"},
+                                                              {"nan", "seed2", "output 0, at [3]"},
+                                                              {"infinite", "seed2", "output 0, at [3]"}}) {
+    SCOPED_TRACE(name);
+    zoo::Builder b("faulty");
+    const auto x = b.input("x", normal({5}));
+    const auto weight = b.parameter("weight", normal({5}));
+    b.output(b.op("widetest.faulty.default", {ref(b.op("aten.mul.Tensor", {ref(x), ref(weight)})), {name}}));
+    const auto architecture = b.take();
+    auto model = wide_model(architecture, kMembers);
+    const auto proof = prove(model, wide_inputs(architecture, kMembers));
+    EXPECT_EQ(proof.passed(), name == "none") << failures(proof);
+    if (name == "none") continue;
+    EXPECT_THAT(failures(proof), HasSubstr("member against its own run: member " + member));
+    EXPECT_THAT(failures(proof), HasSubstr("float64 reference: member " + member));
+    EXPECT_THAT(failures(proof), HasSubstr(place));
+  }
+}
+
+// An operator that mixes what it saw last into its result, so that members are not apart.
+at::Tensor leak(const at::Tensor& x) {
+  static at::Tensor last;
+  const bool fits = last.defined() && last.sizes() == x.sizes() && last.scalar_type() == x.scalar_type();
+  auto result = fits ? x + last : x.clone();
+  last = x.clone();
+  return result;
+}
+
+// An operator that gives each member of a wide model its very first result again and again.
+at::Tensor stale(const at::Tensor& x) {
+  static std::map<std::int64_t, at::Tensor> first;
+  if (x.storage().nbytes() == x.nbytes()) return x.clone();
+  return first.try_emplace(x.storage_offset() / x.numel(), x.clone()).first->second.clone();
+}
+
+TORCH_LIBRARY(widetest, library) {
+  library.def("stale(Tensor x) -> Tensor", &stale);
+  library.def("leak(Tensor x) -> Tensor", &leak);
+  library.def("faulty(Tensor x, str fault) -> Tensor", &faulty);
+}
+
+TEST(Prove, CatchesOutputsKeptFromBefore) {
+  zoo::Builder b("stale");
+  const auto x = b.input("x", normal({5}));
+  const auto weight = b.parameter("weight", normal({5}));
+  b.output(b.op("widetest.stale.default", {ref(b.op("aten.mul.Tensor", {ref(x), ref(weight)}))}));
+  const auto architecture = b.take();
+  auto model = wide_model(architecture, kMembers);
+  const auto proof = prove(model, wide_inputs(architecture, kMembers));
+  EXPECT_FALSE(proof.passed());
+  EXPECT_THAT(failures(proof), HasSubstr("changed inputs: member seed1"));
+}
+
+TEST(Prove, CatchesCrossTalk) {
+  zoo::Builder b("leak");
+  const auto x = b.input("x", normal({5}));
+  const auto weight = b.parameter("weight", normal({5}));
+  b.output(b.op("widetest.leak.default", {ref(b.op("aten.mul.Tensor", {ref(x), ref(weight)}))}));
+  const auto architecture = b.take();
+  auto model = wide_model(architecture, kMembers);
+  const auto inputs = wide_inputs(architecture, kMembers);
+  EXPECT_EQ(coverage(model.build(inputs)).sequential, 1) << "no primitive knows the operator";
+  const auto proof = prove(model, inputs);
+  EXPECT_FALSE(proof.passed());
+  EXPECT_THAT(failures(proof), HasSubstr("cross-talk over inputs"));
+  EXPECT_THAT(failures(proof), HasSubstr("cross-talk over weights"));
+}
+
+}  // namespace
+}  // namespace wide::test

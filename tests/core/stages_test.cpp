@@ -1,0 +1,347 @@
+// From an exported program to a canonical graph: each stage on small graphs, and all of them on the corpus.
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "core/canonicalize.h"
+#include "core/capture.h"
+#include "core/functionalize.h"
+#include "core/interpreter.h"
+#include "core/operators.h"
+#include "core/support.h"
+#include "core/text.h"
+#include "core/verify.h"
+#include "formats/exported_program.h"
+
+namespace wide::test {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Not;
+using testing::StartsWith;
+using zoo::ints;
+using zoo::ref;
+
+Argument integer(std::int64_t value) {
+  return {value};
+}
+
+formats::ExportedProgram program_of(std::string_view model) {
+  return formats::read_exported_program(corpus(model) / "model.pt2");
+}
+
+formats::ProgramNode& relu_of(formats::ExportedProgram& program) {
+  for (auto& node : program.graph.nodes) {
+    if (node.target == "torch.ops.aten.relu.default") return node;
+  }
+  throw std::runtime_error("no relu");
+}
+
+TEST(Capture, FillsInDefaults) {
+  const auto graph = captured("mlp");
+  EXPECT_THAT(ops(graph), ElementsAre("aten.linear.default", "aten.relu.default", "aten.linear.default"));
+  for (const auto& node : graph.nodes) {
+    EXPECT_EQ(node.arguments.size(), find_operator(node.op)->schema().arguments().size());
+  }
+  EXPECT_NO_THROW(verify(graph, "capture"));
+}
+
+TEST(Capture, UnknownOperatorsAreNamed) {
+  auto program = program_of("mlp");
+  relu_of(program).target = "torch.ops.my_library.relu.default";
+  expect_error([&] { capture(program, "m"); }, "capture", {"'relu'", "my_library.relu.default", "export"});
+  program = program_of("mlp");
+  relu_of(program).target = "builtins.print";
+  expect_error([&] { capture(program, "m"); }, "capture", {"'relu'", "builtins.print"});
+}
+
+TEST(Capture, ArgumentsMustFitTheSchema) {
+  auto program = program_of("mlp");
+  relu_of(program).inputs[0].name = "other";
+  expect_error([&] { capture(program, "m"); }, "capture", {"'relu'", "'other'"});
+  relu_of(program).inputs.clear();
+  expect_error([&] { capture(program, "m"); }, "capture", {"'relu'", "lacks", "'self'"});
+  program = program_of("mlp");
+  relu_of(program).inputs.push_back(relu_of(program).inputs[0]);
+  expect_error([&] { capture(program, "m"); }, "capture", {"'relu'", "twice"});
+  program = program_of("mlp");
+  relu_of(program).inputs[0].value = {formats::TensorName{"nowhere"}};
+  expect_error([&] { capture(program, "m"); }, "capture", {"'relu'", "'nowhere'"});
+}
+
+// The relu of the mlp moved into a graph that only sets a mode.
+formats::ExportedProgram with_nested_relu(const std::string& kind) {
+  auto program = program_of("mlp");
+  auto& relu = relu_of(program);
+  const auto operand = relu.inputs[0].value, result = relu.outputs[0];
+  auto nested = std::make_shared<formats::Subgraph>();
+  nested->inputs = {{formats::TensorName{"inner_x"}}};
+  nested->outputs = {{formats::TensorName{"relu"}}};
+  nested->nodes = {relu};
+  nested->nodes[0].inputs[0].value = {formats::TensorName{"inner_x"}};
+  nested->nodes[0].outputs = {{formats::TensorName{"relu"}}};
+  relu.target = "torch.ops.higher_order." + kind;
+  relu.name = "wrapped";
+  relu.inputs = {{"", {false}}, {"", {std::shared_ptr<const formats::Subgraph>(nested)}}, {"", operand}};
+  relu.outputs = {{std::vector<formats::Argument>{result}}};
+  return program;
+}
+
+TEST(Capture, GraphsThatOnlySetAModeAreInlined) {
+  const auto graph = capture(with_nested_relu("wrap_with_set_grad_enabled"), "mlp");
+  EXPECT_EQ(ops(graph), ops(captured("mlp")));
+  EXPECT_NO_THROW(verify(graph, "capture"));
+}
+
+TEST(Capture, OtherHigherOrderOperatorsAreRefused) {
+  expect_error([] { capture(with_nested_relu("cond"), "mlp"); }, "capture",
+               {"'wrapped'", "cond", "not supported"});
+}
+
+TEST(Specialize, SizesBecomeNumbers) {
+  auto model = corpus_model("minigpt_dynamic", 2);
+  EXPECT_FALSE(model.graph().ranges.empty());
+  EXPECT_THAT(ops(model.graph()), Contains(StartsWith("aten.sym_size")));
+  for (const auto& [batch, length] : {std::pair{2, 5}, std::pair{4, 7}}) {
+    const auto ids = at::randint(0, 100, {2, batch, length}, at::kLong);
+    const std::vector<ModelInput> inputs{{ids, true}};
+    const auto& graph = model.build(inputs).specialized;
+    EXPECT_TRUE(graph.ranges.empty());
+    EXPECT_THAT(ops(graph), Not(Contains(StartsWith("sym."))));
+    for (const auto& value : graph.values) {
+      if (!value.tensor || !value.type) continue;
+      EXPECT_NO_THROW(concrete(value)) << value.name;
+    }
+    const auto outputs = model.forward(inputs);
+    for (std::int64_t i = 0; i < 2; ++i) {
+      EXPECT_TRUE(agree(outputs[0].member(i), model.run_alone(i, inputs).outputs[0].toTensor()))
+          << batch << " " << i;
+    }
+  }
+}
+
+TEST(Specialize, SizesOutsideOfTheExportedRangeAreRefused) {
+  auto model = corpus_model("minigpt_dynamic", 1);
+  const auto inputs = [](std::int64_t batch, std::int64_t length) {
+    return std::vector<ModelInput>{ModelInput::shared(at::zeros({batch, length}, at::kLong))};
+  };
+  EXPECT_NO_THROW(model.forward(inputs(64, 32)));
+  expect_error([&] { model.forward(inputs(65, 32)); }, "run", {"input.0", "65", "64"});
+  expect_error([&] { model.forward(inputs(3, 33)); }, "run", {"input.0", "33", "32"});
+}
+
+TEST(Specialize, NumbersReadFromDataAreRefused) {
+  const auto graph = parse_graph(R"(graph "g"
+input %x "x" : float32[3]
+%sum : float32[] = aten.sum.default(%x, none)
+%n : scalar = aten.item.default(%sum)
+%y : float32[3] = aten.mul.Scalar(%x, %n)
+output %y
+)");
+  const std::vector<c10::IValue> inputs{at::ones({3})};
+  expect_error([&] { specialize(graph, inputs); }, "specialize", {"%n", "aten.item.default", "member"});
+}
+
+// A graph that writes through `view` of an intermediate tensor t and returns t, and the view as seen
+// afterwards.
+struct ViewCase {
+  std::string_view name;
+  ValueId (*view)(zoo::Builder& b, ValueId t);
+};
+
+zoo::Architecture writes_through(const ViewCase& one) {
+  zoo::Builder b("view");
+  const auto x = b.input("x", normal({4, 6}));
+  const auto t = b.op("aten.mul.Tensor", {ref(x), {2.0}});
+  const auto early = b.op("aten.select.int", {ref(t), integer(0), integer(1)});
+  const auto view = one.view(b, t);
+  b.op("aten.mul_.Tensor", {ref(view), {-3.0}});
+  b.op("aten.add_.Tensor", {ref(view), {1.0}});
+  b.output(t);
+  b.output(view);
+  b.output(early);
+  return b.take();
+}
+
+TEST(Functionalize, WritesThroughViewsAreSeenThroughEveryOtherView) {
+  for (const auto& one : std::vector<ViewCase>{
+           {"itself", [](zoo::Builder&, ValueId t) { return t; }},
+           {"select",
+            [](zoo::Builder&b, ValueId t) {
+              return b.op("aten.select.int", {ref(t), integer(0), integer(1)});
+            }},
+           {"select from the end",
+            [](zoo::Builder&b, ValueId t) {
+              return b.op("aten.select.int", {ref(t), integer(-1), integer(-2)});
+            }},
+           {"slice",
+            [](zoo::Builder&b, ValueId t) {
+              return b.op("aten.slice.Tensor", {ref(t), integer(1), integer(1), integer(5), integer(2)});
+            }},
+           {"transpose",
+            [](zoo::Builder&b, ValueId t) {
+              return b.op("aten.transpose.int", {ref(t), integer(0), integer(1)});
+            }},
+           {"t", [](zoo::Builder&b, ValueId t) { return b.op("aten.t.default", {ref(t)}); }},
+           {"permute",
+            [](zoo::Builder&b, ValueId t) {
+              return b.op("aten.permute.default", {ref(t), ints({1, 0})});
+            }},
+           {"view",
+            [](zoo::Builder&b, ValueId t) {
+              return b.op("aten.view.default", {ref(t), ints({2, 12})});
+            }},
+           {"reshape",
+            [](zoo::Builder&b, ValueId t) {
+              return b.op("aten.reshape.default", {ref(t), ints({-1})});
+            }},
+           {"flatten", [](zoo::Builder&b, ValueId t) { return b.op("aten.flatten.using_ints", {ref(t)}); }},
+           {"unsqueeze",
+            [](zoo::Builder&b, ValueId t) {
+              return b.op("aten.unsqueeze.default", {ref(t), integer(1)});
+            }},
+           {"chunk",
+            [](zoo::Builder&b, ValueId t) {
+              return b.ops("aten.chunk.default", {ref(t), integer(3), integer(1)}, 3)[1];
+            }},
+           {"split",
+            [](zoo::Builder&b, ValueId t) {
+              return b.ops("aten.split.Tensor", {ref(t), integer(2)}, 2)[1];
+            }},
+           {"unbind", [](zoo::Builder&b, ValueId t) { return b.ops("aten.unbind.int", {ref(t)}, 4)[2]; }},
+           {"view of a view",
+            [](zoo::Builder&b, ValueId t) {
+              const auto rows = b.op("aten.slice.Tensor", {ref(t), integer(0), integer(1), integer(4)});
+              const auto turned = b.op("aten.transpose.int", {ref(rows), integer(0), integer(1)});
+              return b.op("aten.select.int", {ref(turned), integer(0), integer(3)});
+            }},
+       }) {
+    SCOPED_TRACE(one.name);
+    const auto architecture = writes_through(one);
+    const auto specialized = specialize(architecture.graph, member_values(architecture));
+    const auto graph = functionalize(specialized);
+    EXPECT_NO_THROW(verify(graph, "functionalize"));
+    for (const auto& node : graph.nodes)
+      EXPECT_FALSE(find_operator(node.op)->schema().is_mutable()) << node.op;
+    const auto expected = Interpreter(specialized.graph).run(member_values(architecture));
+    const auto got = Interpreter(graph).run(member_values(architecture));
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      EXPECT_TRUE(got[k].toTensor().equal(expected[k].toTensor())) << "output " << k << " of\n"
+                                                                   << print(graph);
+    }
+  }
+}
+
+TEST(Functionalize, WritesIntoBuffersBecomeOutputs) {
+  zoo::Builder b("counter");
+  const auto x = b.input("x", normal({3}));
+  const auto steps = b.buffer("steps", normal({3}));
+  const auto same = b.buffer("same", normal({3}));
+  b.op("aten.add_.Tensor", {ref(steps), ref(x)});
+  b.output(b.op("aten.add.Tensor", {ref(steps), ref(same)}));
+  const auto architecture = b.take();
+  const auto specialized = specialize(architecture.graph, member_values(architecture));
+  EXPECT_EQ(written_inputs(specialized), (std::vector<bool>{false, true, false}));
+  const auto graph = functionalize(specialized);
+  ASSERT_EQ(graph.outputs.size(), 2u) << print(graph);
+  EXPECT_EQ(graph.outputs[1].kind, OutputKind::kBufferMutation);
+  EXPECT_EQ(graph.outputs[1].target, "steps");
+}
+
+TEST(Functionalize, AnOperatorWithoutAPureTwinIsNamed) {
+  zoo::Builder b("out");
+  const auto x = b.input("x", normal({3}));
+  const auto t = b.op("aten.mul.Tensor", {ref(x), {2.0}});
+  b.op("aten.add.out", {ref(x), ref(x), integer(1), ref(t)});
+  b.output(t);
+  const auto architecture = b.take();
+  const auto specialized = specialize(architecture.graph, member_values(architecture));
+  expect_error([&] { functionalize(specialized); }, "functionalize", {"aten.add.out", "no pure twin"});
+}
+
+TEST(Canonicalize, NothingUnusedIsKept) {
+  zoo::Builder b("unused");
+  const auto x = b.input("x", normal({3}));
+  const auto y = b.op("aten.relu.default", {ref(x)});
+  b.op("aten.exp.default", {ref(y)});
+  b.output(y);
+  const auto architecture = b.take();
+  const auto graph = canonicalize(functionalize(specialize(architecture.graph, member_values(architecture))));
+  EXPECT_THAT(ops(graph), ElementsAre("aten.relu.default"));
+}
+
+// Many spellings of few operations.
+zoo::Architecture spellings() {
+  zoo::Builder b("spellings");
+  const auto x = b.input("x", normal({2, 4, 6}));
+  const auto dropped = b.op("aten.dropout.default", {ref(x), {0.5}, {false}});
+  const auto flat = b.op("aten.flatten.using_ints", {ref(dropped), integer(-2), integer(-1)});
+  const auto copy = b.op("aten.clone.default", {ref(flat)});
+  const auto column = b.op("aten.unsqueeze.default", {ref(copy), integer(-1)});
+  const auto back = b.op("aten.squeeze.dim", {ref(column), integer(-1)});
+  const auto folded = b.op("aten.view.default", {ref(back), ints({2, -1, 6})});
+  const auto turned = b.op("aten.transpose.int", {ref(folded), integer(-1), integer(-2)});
+  const auto moved = b.op("aten.movedim.int", {ref(turned), integer(0), integer(-1)});
+  const auto halves = b.ops("aten.chunk.default", {ref(moved), integer(2), integer(-3)}, 2);
+  const auto parts = b.ops("aten.split.Tensor", {ref(halves[1]), integer(1), integer(0)}, 3);
+  const auto rows = b.ops("aten.unbind.int", {ref(parts[0]), integer(0)}, 1);
+  const auto same = b.op("aten.to.dtype", {ref(rows[0]), {at::kFloat}});
+  const auto wide = b.op("aten.expand.default", {ref(same), ints({3, -1, -1})});
+  const auto mean = b.op("aten.mean.dim", {ref(wide), ints({-1, -3})});
+  b.output(mean);
+  return b.take();
+}
+
+std::string canonical_text(const std::string& name) {
+  if (name == "spellings") {
+    const auto architecture = spellings();
+    return print(canonicalize(functionalize(specialize(architecture.graph, member_values(architecture)))));
+  }
+  auto model = corpus_model(name, 1);
+  return print(model.build(corpus_inputs(name, 1)).canonical);
+}
+
+// UPDATE_GOLDEN=1 rewrites the files; the difference is to be reviewed.
+TEST(Canonicalize, GoldenText) {
+  for (const std::string name :
+       {"spellings", "mlp", "resblock", "mutating_buffer", "dict_output", "minigpt_dynamic"}) {
+    SCOPED_TRACE(name);
+    const auto file = std::filesystem::path(TESTS_FOLDER) / "core" / "golden" / (name + ".txt");
+    const auto text = canonical_text(name);
+    if (std::getenv("UPDATE_GOLDEN")) std::ofstream(file) << text;
+    std::ifstream stream(file);
+    const std::string golden((std::istreambuf_iterator<char>(stream)), {});
+    EXPECT_EQ(text, golden);
+  }
+}
+
+TEST(Stages, EachKeepsTheOutputs) {
+  for (const auto& name : corpus_models()) {
+    SCOPED_TRACE(name);
+    auto model = corpus_model(name, 1);
+    const auto inputs = corpus_inputs(name, 1);
+    const auto& built = model.build(inputs);
+    std::vector<c10::IValue> values;
+    std::size_t user = 0;
+    for (const auto& input : built.canonical.inputs) {
+      values.emplace_back(input.kind == InputKind::kUser
+                              ? inputs[user++].member(0)
+                              : model.member_list()[0].tensors.at(input.target).clone());
+    }
+    const auto got = Interpreter(built.canonical).run(values);
+    const auto expected = model.run_alone(0, inputs).outputs;
+    std::size_t compared = 0;
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      if (built.canonical.outputs[k].kind != OutputKind::kUser || !got[k].isTensor()) continue;
+      EXPECT_TRUE(agree(got[k].toTensor(), expected[compared++].toTensor())) << "output " << k;
+    }
+    EXPECT_GT(compared, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace wide::test

@@ -1,0 +1,68 @@
+#pragma once
+// What the tests of core/ share: corpus files, folders that vanish, stages on small graphs.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph.h"
+#include "core/specialize.h"
+#include "core/wide_model.h"
+#include "presets/zoo/builder.h"
+
+namespace wide::test {
+
+/// Folder of a model in tests/corpus.
+std::filesystem::path corpus(std::string_view model);
+/// Names of the models in tests/corpus.
+std::vector<std::string> corpus_models();
+Graph captured(std::string_view model);
+/// The model with its first `members` checkpoints, and the golden file's inputs.
+WideModel corpus_model(std::string_view model, std::int64_t members, BuildOptions options = {});
+std::vector<ModelInput> corpus_inputs(std::string_view model, std::int64_t members);
+
+/// A folder that is removed with all that it holds.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Runs `body`, which must throw wide::Error of `stage` whose message holds all of `words`.
+void expect_error(const std::function<void()>& body, std::string_view stage,
+                  const std::vector<std::string>& words);
+
+/// The first member's values for the inputs of the graph, fresh copies.
+std::vector<c10::IValue> member_values(const zoo::Architecture& architecture);
+/// A wide model of an architecture, members seed0, seed1, … with weights of their own.
+WideModel wide_model(const zoo::Architecture& architecture, std::int64_t members, BuildOptions options = {});
+/// Inputs that differ per member.
+std::vector<ModelInput> wide_inputs(const zoo::Architecture& architecture, std::int64_t members);
+
+/// Operators of the nodes, in order.
+std::vector<std::string> ops(const Graph& graph);
+/// Strategies of the nodes, in order.
+std::vector<std::string> strategies(const Build& build);
+
+/// Agree within what rounding in float32 explains.
+testing::AssertionResult agree(const at::Tensor& got, const at::Tensor& expected);
+
+inline zoo::TensorRecipe normal(std::vector<std::int64_t> shape) {
+  return {std::move(shape)};
+}
+inline zoo::TensorRecipe positive(std::vector<std::int64_t> shape) {
+  return {std::move(shape), zoo::TensorRecipe::Kind::kPositive};
+}
+
+}  // namespace wide::test

@@ -1,0 +1,96 @@
+"""Every model of the corpus runs as one wide model and gives what eager PyTorch gave, member by member.
+
+usage: corpus_test.py WIDEBENCH
+
+Folders: tests/corpus, and the folders of models that $WIDEBENCH_CORPUS names (separated by ":").
+"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+import program
+
+AT_ONCE = 2
+LARGEST_SEQUENTIAL = 0.10  # of the tensor-computing nodes of all models together
+
+
+def folders():
+    """By name: a model that stands in several corpora is run once."""
+    roots = [program.CORPUS] + [pathlib.Path(root) for root in os.environ.get("WIDEBENCH_CORPUS", "").split(":") if root]
+    found = {}
+    for root in roots:
+        models = sorted(root.glob("*/model.pt2"))
+        if not models:
+            sys.exit(f"{root}: no folder there holds a model.pt2")
+        for model in models:
+            found.setdefault(model.parent.name, model.parent)
+    return list(found.values())
+
+
+def run_on(widebench, folder, weights):
+    """What is wrong with a run on these checkpoints; nothing when it is right."""
+    golden = folder / "golden.safetensors"
+    with tempfile.TemporaryDirectory() as out:
+        outputs = pathlib.Path(out) / "outputs.safetensors"
+        done = program.run(widebench, "run", "--model", folder / "model.pt2", "--weights", *weights, "--inputs", golden,
+                           "--outputs", outputs, "--expect", golden, "--json")
+        if done.returncode != 0:
+            return f"exit {done.returncode}: {done.stderr.strip()}"
+        given = program.read_safetensors(golden)
+        stems = {path.stem for path in weights}
+        wanted = sum(given_name.split(".output.")[0] in stems for given_name in given if ".output." in given_name)
+        wanted = wanted // len(stems) * len(weights)
+        compared = len(json.loads(done.stdout)["expectations"])
+        written = len(program.read_safetensors(outputs))
+        if not compared == written == wanted:
+            return f"{wanted} outputs expected, {compared} compared, {written} written"
+    return None
+
+
+def coverage(widebench, folder):
+    done = program.run(widebench, "trace", "--model", folder / "model.pt2", "--json")
+    if done.returncode != 0:
+        return f"exit {done.returncode}: {done.stderr.strip()}"
+    return json.loads(done.stdout)["coverage"]
+
+
+def check(widebench, folder):
+    """[(check, what is wrong or None)] and the coverage."""
+    seeds = program.seeds(folder)
+    cases = {"four members": seeds, "one member": seeds[:1], "two and two": [seeds[0], seeds[0], seeds[1], seeds[1]]}
+    results = [(name, run_on(widebench, folder, weights)) for name, weights in cases.items()]
+    cover = coverage(widebench, folder)
+    results.append(("trace", cover if isinstance(cover, str) else None))
+    return results, {} if isinstance(cover, str) else cover
+
+
+def main():
+    widebench, passed, failed = sys.argv[1], 0, 0
+    nodes = sequential = 0
+    operators = {}
+    models = folders()
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        for folder, (results, cover) in zip(models, pool.map(lambda one: check(widebench, one), models)):
+            nodes += cover.get("nodes", 0)
+            sequential += cover.get("sequential", 0)
+            for name, count in cover.get("sequential_ops", {}).items():
+                operators[name] = operators.get(name, 0) + count
+            for name, wrong in results:
+                passed, failed = passed + (wrong is None), failed + (wrong is not None)
+                if wrong:
+                    print(f"FAILED {folder.name}, {name}: {wrong}")
+    wide_enough = nodes > 0 and sequential <= LARGEST_SEQUENTIAL * nodes
+    passed, failed = passed + wide_enough, failed + (not wide_enough)
+    print(f"{'' if wide_enough else 'FAILED '}{sequential} of {nodes} tensor-computing nodes run sequential, "
+          f"{100 * sequential / max(nodes, 1):.1f} % (at most {100 * LARGEST_SEQUENTIAL:.0f} %)")
+    for name, count in sorted(operators.items(), key=lambda item: -item[1]):
+        print(f"  sequential: {name} x{count}")
+    print(f"{len(models)} models: {passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

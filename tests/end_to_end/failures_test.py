@@ -1,0 +1,272 @@
+"""Files and command lines with one thing wrong each: exit code 2, one line that names file and place, nothing written.
+
+usage: failures_test.py WIDEBENCH
+"""
+import json
+import pathlib
+import shutil
+import struct
+import sys
+import tempfile
+import unittest
+import zipfile
+
+import program
+
+WIDEBENCH = None
+MODEL = program.CORPUS / "mlp"
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.results = self.folder / "results"
+        self.results.mkdir()
+
+    def run_program(self, model=MODEL / "model.pt2", weights=None, inputs=None, expect=None, extra=()):
+        weights = program.seeds(MODEL) if weights is None else weights
+        weights = ["--weights", *weights] if weights else []
+        expect = ["--expect", expect] if expect else []
+        return program.run(WIDEBENCH, "run", "--model", model, *weights, "--inputs", inputs or MODEL / "golden.safetensors",
+                           "--outputs", self.results / "outputs.safetensors", *expect, *extra)
+
+    def refused(self, *words, **files):
+        """Exit code 2, one line on standard error with all the words, nothing written."""
+        done = self.run_program(**files)
+        self.assertEqual(done.returncode, 2, done.stderr + done.stdout)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("error: "), done.stderr)
+        for word in words:
+            self.assertIn(str(word), done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(list(self.results.iterdir()), [])
+
+    def archive(self, change, name="changed.pt2"):
+        """A copy of the model whose members `change` has edited; it gets {name: bytes} with the root folder cut off."""
+        members = program.read_archive(MODEL / "model.pt2")
+        root = next(iter(members)).split("/")[0]
+        members = {member.removeprefix(root + "/"): data for member, data in members.items()}
+        change(members)
+        return program.write_archive(self.folder / name, {f"{root}/{member}": data for member, data in members.items()})
+
+    def edited(self, member, before, after):
+        def change(members):
+            self.assertIn(before, members[member])
+            members[member] = members[member].replace(before, after, 1)
+        return self.archive(change)
+
+    def checkpoint(self, change):
+        tensors = program.read_safetensors(MODEL / "seed0.safetensors")
+        change(tensors)
+        return [program.write_safetensors(self.folder / "changed.safetensors", tensors)]
+
+    def shared_input(self):
+        golden = program.read_safetensors(MODEL / "golden.safetensors")
+        return program.write_safetensors(self.folder / "inputs.safetensors", {"input.0": golden["seed0.input.0"]})
+
+
+class Files(Case):
+    def test_a_rebuilt_archive_is_fine(self):
+        """The changes below are the only reason for a refusal."""
+        done = self.run_program(model=self.archive(lambda members: None), weights=self.checkpoint(lambda tensors: None),
+                                inputs=self.shared_input())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue((self.results / "outputs.safetensors").is_file())
+
+    def test_missing(self):
+        for role in ("model", "weights", "inputs"):
+            with self.subTest(role):
+                path = self.folder / f"there_is_no_{role}"
+                self.refused(path, **{role: [path] if role == "weights" else path})
+
+    def test_directory(self):
+        for role in ("model", "weights", "inputs"):
+            with self.subTest(role):
+                path = self.folder / f"{role}_folder"
+                path.mkdir()
+                self.refused(path, "directory", **{role: [path] if role == "weights" else path})
+
+    def test_empty(self):
+        for role in ("model", "weights", "inputs"):
+            with self.subTest(role):
+                path = self.folder / f"empty_{role}"
+                path.touch()
+                self.refused(path, **{role: [path] if role == "weights" else path})
+
+    def test_text_file_as_model(self):
+        path = self.folder / "notes.pt2"
+        path.write_text("this is no archive\n" * 100)
+        self.refused(path, model=path)
+
+    def test_truncated(self):
+        data = (MODEL / "model.pt2").read_bytes()
+        path = self.folder / "truncated.pt2"
+        for length in (3, 100, len(data) // 2, len(data) - 20, len(data) - 1):
+            with self.subTest(length):
+                path.write_bytes(data[:length])
+                self.refused(path, model=path)
+        weights = (MODEL / "seed0.safetensors").read_bytes()
+        path = self.folder / "truncated.safetensors"
+        for length in (7, 20, len(weights) - 1):
+            with self.subTest(length):
+                path.write_bytes(weights[:length])
+                self.refused(path, weights=[path])
+
+    def flipped(self, member, size):
+        data = bytearray((MODEL / "model.pt2").read_bytes())
+        data[program.data_position(MODEL / "model.pt2", member) + size // 2] ^= 0x10
+        path = self.folder / "flipped.pt2"
+        path.write_bytes(data)
+        return path
+
+    def test_flipped_bit_in_every_member(self):
+        """Also in the weights that checkpoints replace, and in what nothing reads."""
+        members = program.read_archive(MODEL / "model.pt2")
+        checked = 0
+        for member, data in members.items():
+            path = self.flipped(member, len(data))
+            with self.subTest(member):
+                self.refused(path, member.split("/", 1)[1], model=path)
+                if "/weights/" in member:
+                    self.refused(path, member.split("/", 1)[1], model=path, weights=[], inputs=self.shared_input())
+            checked += 1
+        self.assertGreaterEqual(checked, 10)
+
+    def test_weights_with_a_missing_tensor(self):
+        weights = self.checkpoint(lambda tensors: tensors.pop("fc1.bias"))
+        self.refused(weights[0], "fc1.bias", MODEL / "model.pt2", weights=weights)
+
+    def test_weights_with_an_extra_tensor(self):
+        weights = self.checkpoint(lambda tensors: tensors.update({"fc9.bias": ("F32", [2], bytes(8))}))
+        self.refused(weights[0], "fc9.bias", MODEL / "model.pt2", weights=weights)
+
+    def test_weights_with_a_misshapen_tensor(self):
+        def change(tensors):
+            dtype, shape, data = tensors["fc1.weight"]
+            tensors["fc1.weight"] = (dtype, shape[::-1], data)
+        weights = self.checkpoint(change)
+        self.refused(weights[0], "fc1.weight", "[64, 128]", "[128, 64]", weights=weights)
+
+    def test_weights_of_another_dtype(self):
+        def change(tensors):
+            _, shape, data = tensors["fc1.weight"]
+            tensors["fc1.weight"] = ("F16", shape, data[:len(data) // 2])
+        weights = self.checkpoint(change)
+        self.refused(weights[0], "fc1.weight", "float16", "float32", weights=weights)
+
+    def test_checkpoint_of_another_model(self):
+        other = program.CORPUS / "resblock" / "seed0.safetensors"
+        self.refused(other, MODEL / "model.pt2", weights=[other])
+        self.refused(other, weights=[MODEL / "seed0.safetensors", other])
+
+    def test_safetensors_header_of_2_to_the_63(self):
+        path = self.folder / "huge.safetensors"
+        path.write_bytes(struct.pack("<Q", 1 << 63) + b"{}" + bytes(64))
+        self.refused(path, "header", weights=[path])
+        self.refused(path, "header", inputs=path)
+
+    def test_unknown_operator(self):
+        path = self.edited("models/model.json", b"torch.ops.aten.relu.default", b"torch.ops.my_library.relu.default")
+        self.refused(path, "my_library.relu.default", "relu", model=path)
+
+    def test_operator_of_no_kind(self):
+        path = self.edited("models/model.json", b"torch.ops.aten.relu.default", b"builtins.print")
+        self.refused(path, "builtins.print", model=path)
+
+    def test_pickled_weights(self):
+        path = self.edited("data/weights/model_weights_config.json", b'"use_pickle": false', b'"use_pickle": true')
+        self.refused(path, "pickle", model=path)
+
+    def test_archive_of_torch_2_6(self):
+        """Before torch 2.8, torch.export.save wrote other members: serialized_exported_program.json beside pickles."""
+        members = {"version": b"6.1", "serialized_exported_program.json": b'{"graph_module": {}}',
+                   "serialized_state_dict.pt": b"\x80\x02}.", "serialized_constants.pt": b"\x80\x02}.",
+                   "serialized_example_inputs.pt": b"\x80\x02}."}
+        path = program.write_archive(self.folder / "old.pt2", members)
+        self.refused(path, "torch 2.7 or older", model=path)
+
+    def test_missing_member(self):
+        path = self.archive(lambda members: members.pop("data/weights/weight_2"))
+        self.refused(path, "weight_2", model=path)
+
+    def test_compressed_members(self):
+        path = self.folder / "compressed.pt2"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in program.read_archive(MODEL / "model.pt2").items():
+                archive.writestr(name, data)
+        self.refused(path, model=path)
+
+    def test_missing_input(self):
+        golden = program.read_safetensors(MODEL / "golden.safetensors")
+        golden.pop("seed2.input.0")
+        path = program.write_safetensors(self.folder / "inputs.safetensors", golden)
+        self.refused(path, "seed2.input.0", inputs=path)
+
+    def test_misshapen_input(self):
+        path = program.write_safetensors(self.folder / "inputs.safetensors", {"input.0": ("F32", [4, 65], bytes(4 * 4 * 65))})
+        self.refused(path, "input.0", "[4, 65]", "[4, 64]", inputs=path)
+
+    def test_expectation_that_is_not_there(self):
+        golden = program.read_safetensors(MODEL / "golden.safetensors")
+        golden.pop("seed3.output.0")
+        path = program.write_safetensors(self.folder / "golden.safetensors", golden)
+        self.refused(path, "seed3.output.0", expect=path)
+
+    def test_folder_of_the_outputs_is_missing(self):
+        shutil.rmtree(self.results)
+        done = self.run_program()
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertIn(str(self.results), done.stderr)
+
+    def test_json_error(self):
+        path = self.folder / "missing.pt2"
+        done = self.run_program(model=path, extra=["--json"])
+        self.assertEqual(done.returncode, 2)
+        error = json.loads(done.stdout)["error"]
+        self.assertEqual(error["stage"], "load")
+        self.assertIn(str(path), error["message"])
+        self.assertEqual(done.stderr.count("\n"), 1)
+
+
+class WrongNumbers(Case):
+    """--expect with one element changed."""
+
+    def changed_golden(self, member, index, value):
+        golden = program.read_safetensors(MODEL / "golden.safetensors")
+        dtype, shape, data = golden[f"{member}.output.0"]
+        data = bytearray(data)
+        place = index[0] * shape[1] + index[1]
+        data[4 * place:4 * place + 4] = struct.pack("<f", value)
+        golden[f"{member}.output.0"] = (dtype, shape, bytes(data))
+        return program.write_safetensors(self.folder / "golden.safetensors", golden)
+
+    def test_one_element(self):
+        for value in (1000.0, float("nan"), float("inf")):
+            with self.subTest(value):
+                done = self.run_program(expect=self.changed_golden("seed2", (3, 17), value))
+                self.assertEqual(done.returncode, 5, done.stderr)
+                for word in ("seed2", "output 0", "[3, 17]"):
+                    self.assertIn(word, done.stderr)
+                for other in ("seed0", "seed1", "seed3"):
+                    self.assertNotIn(other, done.stderr)
+
+    def test_a_small_change(self):
+        golden = program.read_safetensors(MODEL / "golden.safetensors")
+        _, _, data = golden["seed1.output.0"]
+        value = struct.unpack("<f", data[:4])[0]
+        path = self.changed_golden("seed1", (0, 0), value + 0.01)
+        self.assertEqual(self.run_program(expect=path).returncode, 5)
+        self.assertEqual(self.run_program(expect=path, extra=["--atol", "0.1"]).returncode, 0)
+
+    def test_json(self):
+        done = self.run_program(expect=self.changed_golden("seed2", (3, 17), 1000.0), extra=["--json"])
+        self.assertEqual(done.returncode, 5)
+        wrong = [one for one in json.loads(done.stdout)["expectations"] if not one["agrees"]]
+        self.assertEqual([(one["member"], one["output"], one["worst"]) for one in wrong], [("seed2", 0, [3, 17])])
+
+
+if __name__ == "__main__":
+    WIDEBENCH = sys.argv.pop(1)
+    unittest.main()

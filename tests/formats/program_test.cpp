@@ -1,0 +1,403 @@
+// Programs that are well-formed but say something that must be refused, or that must be understood.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "formats/error.h"
+#include "formats/exported_program.h"
+#include "support.h"
+
+namespace wide::formats {
+namespace {
+
+using test::EditableJson;
+
+using test::refusal;
+using test::with_json;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* kModel = "models/model.json";
+constexpr const char* kWeights = "_weights_config.json";
+
+ExportedProgram parsed(const std::string& archive) {
+  return parse_exported_program(test::bytes_of(archive), "m.pt2");
+}
+
+/// The small MLP with a change to its graph: linear, relu, linear.
+std::string mlp(const std::function<void(EditableJson&)>& change) {
+  return with_json("mlp", kModel, change);
+}
+std::string mlp_node(const std::function<void(EditableJson&)>& change) {
+  return mlp([&](EditableJson& json) { change(json["graph_module"]["graph"]["nodes"][1]); });
+}
+std::string mlp_weight(const std::function<void(EditableJson&)>& change) {
+  return with_json("mlp", kWeights, [&](EditableJson& json) { change(json["config"]["fc1.weight"]); });
+}
+
+TEST(ProgramFile, WhatIsNoProgramIsNamed) {
+  const test::TemporaryFolder folder;
+  const auto why = [&](const std::filesystem::path& path) -> std::string {
+    try {
+      read_exported_program(path);
+      return "";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr(path.string()));
+      return error.what();
+    }
+  };
+  EXPECT_THAT(why(folder.path() / "none.pt2"), HasSubstr("no such file"));
+  EXPECT_THAT(why(folder.path()), HasSubstr("is a directory"));
+  EXPECT_THAT(why("/dev/null"), HasSubstr("not a regular file"));
+  EXPECT_THAT(why(folder.write("empty.pt2", "")), HasSubstr("is empty"));
+  EXPECT_THAT(why(folder.write("text.pt2", "import torch\n")), HasSubstr("is text"));
+  EXPECT_THAT(why(folder.write("pickle.pt2", "\x80\x02}q\1.")), HasSubstr("is a pickle"));
+  EXPECT_THAT(why(folder.write("zip.pt2", test::zip({}))), HasSubstr("without members"));
+  EXPECT_THAT(why(folder.write("noise.pt2", "\x01\x02\x03\x04\x05")), HasSubstr("not a zip archive"));
+  EXPECT_THAT(why(test::model_folder("mlp") / "seed0.safetensors"), HasSubstr("is a safetensors file"));
+}
+
+TEST(ProgramFile, OtherKindsOfArchiveAreNamed) {
+  EXPECT_THAT(refusal(test::zip({{"m/constants.pkl", "x"}, {"m/code/__torch__.py", "x"}})),
+              HasSubstr("TorchScript"));
+  EXPECT_THAT(refusal(test::zip({{"m/data.pkl", "x"}, {"m/data/0", "x"}})), HasSubstr("pickled checkpoint"));
+  EXPECT_THAT(refusal(test::zip({{"serialized_exported_program.json", "{}"}, {"version", "8.2"}})),
+              AllOf(HasSubstr("torch 2.7 or older"), HasSubstr("re-save it with torch >= 2.11")));
+  EXPECT_THAT(refusal(test::zip({{"m/models/model.json", "{}"}, {"m/data/weights/model.pt", "x"}})),
+              AllOf(HasSubstr("torch 2.8"), HasSubstr("re-save it with torch >= 2.11")));
+  EXPECT_THAT(refusal(test::zip({{"m/data/aotinductor/model/x.so", "x"}})), HasSubstr("AOTInductor"));
+  EXPECT_THAT(refusal(test::zip({{"m/a", "x"}})), HasSubstr("no models/*.json"));
+}
+
+TEST(ProgramFile, CompressedTorchScriptIsStillRecognised) {
+  EXPECT_THAT(refusal(test::zip({{"m/data.pkl", "x"}, {.name = "m/code/a.py", .bytes = "x", .method = 8}})),
+              HasSubstr("TorchScript"));
+}
+
+TEST(ProgramFile, MembersShareOneRoot) {
+  auto parts = test::unzip(test::slurp(test::model_folder("mlp") / "model.pt2"));
+  parts.push_back({"other/x", "x"});
+  EXPECT_THAT(refusal(test::zip(parts)), HasSubstr("'other/x' is not in one root folder"));
+  parts.back().name = "x";
+  EXPECT_THAT(refusal(test::zip(parts)), HasSubstr("'x' is not in one root folder"));
+}
+
+TEST(ProgramFile, MarkersAreChecked) {
+  const auto with = [](const char* name, const char* text) {
+    return refusal(test::with_member("mlp", name, [&](std::string& bytes) { bytes = text; }));
+  };
+  EXPECT_THAT(with("/byteorder", "big"), HasSubstr("'big' where only 'little'"));
+  EXPECT_THAT(with("/archive_version", "1"), HasSubstr("'1' where only '0'"));
+  EXPECT_THAT(with("/archive_format", "pt3"), HasSubstr("'pt3'"));
+}
+
+TEST(ProgramFile, OfSeveralModelsTheOneNamedModelIsTaken) {
+  auto parts = test::unzip(test::slurp(test::model_folder("mlp") / "model.pt2"));
+  parts.push_back({"model/models/other.json", "{}"});
+  EXPECT_EQ(refusal(test::zip(parts)), "");
+  for (auto& part : parts)
+    if (part.name.ends_with("models/model.json")) part.name = "model/models/first.json";
+  EXPECT_THAT(refusal(test::zip(parts)), HasSubstr("2 programs, none named 'model' ('first', 'other')"));
+}
+
+TEST(ProgramFile, MembersWithoutChecksumGiveAWarning) {
+  auto parts = test::unzip(test::slurp(test::model_folder("mlp") / "model.pt2"));
+  for (auto& part : parts)
+    if (part.name.ends_with("weight_0")) part.crc = 0;
+  EXPECT_THAT(parsed(test::zip(parts)).warnings,
+              testing::ElementsAre(HasSubstr("1 members have no checksum")));
+}
+
+TEST(ProgramVersion, OnlyMajorEightIsRead) {
+  EXPECT_THAT(refusal(mlp([](EditableJson& j) { j["schema_version"]["major"] = 9; })),
+              HasSubstr("only schema 8.x"));
+  EXPECT_THAT(refusal(mlp([](EditableJson& j) { j.erase("schema_version"); })),
+              HasSubstr("'schema_version' is missing"));
+  const auto newer = parsed(mlp([](EditableJson& j) { j["schema_version"]["minor"] = 21; }));
+  EXPECT_EQ(newer.schema_minor, 21);
+  EXPECT_THAT(newer.warnings, testing::ElementsAre(HasSubstr("newer than the known 8.20")));
+}
+
+TEST(ProgramGraph, UnknownArgumentsAreRefusedWithTheirNode) {
+  EXPECT_THAT(refusal(mlp_node([](EditableJson& n) {
+                n["inputs"][0]["arg"] = {{"as_future", 1}};
+              })),
+              AllOf(HasSubstr("'model/models/model.json'"),
+                    HasSubstr("node 1 'relu' ('torch.ops.aten.relu.default')"), HasSubstr("argument 'self'"),
+                    HasSubstr("'as_future'"), HasSubstr("schema 8.17")));
+  EXPECT_THAT(refusal(mlp_node([](EditableJson& n) {
+                n["inputs"][0]["arg"] = {{"as_scalar_type", 33}};
+              })),
+              AllOf(HasSubstr("'relu'"), HasSubstr("unknown element type 33")));
+  EXPECT_THAT(refusal(mlp_node([](EditableJson& n) {
+                n["inputs"][0]["arg"] = {{"as_custom_obj", {{"name", "o"}, {"class_fqn", "a.B"}}}};
+              })),
+              HasSubstr("custom object of class 'a.B'"));
+}
+
+TEST(ProgramGraph, EveryKindOfArgumentIsRead) {
+  const auto argument = [](EditableJson value) {
+    const auto program = parsed(mlp_node([&](EditableJson& n) {
+      n["inputs"].push_back({{"name", "x"}, {"arg", std::move(value)}, {"kind", 2}});
+    }));
+    return program.graph.nodes[1].inputs.back().value.value;
+  };
+  const auto items = [&](EditableJson value) {
+    return std::get<std::vector<Argument>>(argument(std::move(value)));
+  };
+  EXPECT_TRUE(std::holds_alternative<None>(argument({{"as_none", true}})));
+  EXPECT_EQ(std::get<std::int64_t>(argument({{"as_int", -5}})), -5);
+  EXPECT_EQ(std::get<double>(argument({{"as_float", "-Infinity"}})), -INFINITY);
+  EXPECT_EQ(std::get<bool>(argument({{"as_bool", true}})), true);
+  EXPECT_EQ(std::get<std::string>(argument({{"as_string", "none"}})), "none");
+  EXPECT_EQ(std::get<std::complex<double>>(argument({{"as_complex", {{"real", 1}, {"imag", 2.5}}}})),
+            (std::complex<double>{1, 2.5}));
+  EXPECT_EQ(std::get<Dtype>(argument({{"as_scalar_type", 13}})), Dtype::kBFloat16);
+  EXPECT_EQ(std::get<MemoryFormat>(argument({{"as_memory_format", 2}})).code, 2);
+  EXPECT_EQ(std::get<TensorLayout>(argument({{"as_layout", 7}})).code, 7);
+  EXPECT_EQ(std::get<DeviceName>(argument({{"as_device", {{"type", "cuda"}, {"index", 1}}}})).index, 1);
+  EXPECT_EQ(std::get<OperatorName>(argument({{"as_operator", "add"}})).name, "add");
+  EXPECT_EQ(std::get<TensorName>(argument({{"as_tensor", {{"name", "x"}}}})).name, "x");
+  EXPECT_EQ(std::get<std::int64_t>(argument({{"as_sym_int", {{"as_int", 3}}}})), 3);
+  EXPECT_TRUE(std::holds_alternative<None>(argument({{"as_optional_tensor", {{"as_none", true}}}})));
+  EXPECT_EQ(items({{"as_ints", {1, 2}}}).size(), 2u);
+  EXPECT_EQ(items({{"as_ints", EditableJson::array()}}).size(), 0u);
+  EXPECT_EQ(std::get<bool>(items({{"as_sym_bools", {{{"as_bool", true}}}}})[0].value), true);
+  const auto optional =
+      items({{"as_optional_tensors", {{{"as_none", true}}, {{"as_tensor", {{"name", "x"}}}}}}});
+  EXPECT_TRUE(std::holds_alternative<None>(optional[0].value));
+  EXPECT_EQ(std::get<TensorName>(optional[1].value).name, "x");
+  const auto nested = items({{"as_int_lists", {{1, 2}, {3}}}});
+  EXPECT_EQ(std::get<std::int64_t>(std::get<std::vector<Argument>>(nested[1].value)[0].value), 3);
+}
+
+TEST(ProgramGraph, ValuesAreDefinedOnceAndBeforeUse) {
+  EXPECT_THAT(
+      refusal(mlp_node([](EditableJson& n) { n["inputs"][0]["arg"]["as_tensor"]["name"] = "linear_1"; })),
+      HasSubstr("'linear_1' is used before it is defined"));
+  EXPECT_THAT(refusal(mlp_node([](EditableJson& n) { n["outputs"][0]["as_tensor"]["name"] = "linear"; })),
+              HasSubstr("'linear' is defined twice"));
+  EXPECT_THAT(refusal(mlp_node([](EditableJson& n) { n["outputs"][0]["as_tensor"]["name"] = "new"; })),
+              HasSubstr("'new' is not described"));
+  EXPECT_THAT(refusal(mlp_node([](EditableJson& n) {
+                n["outputs"][0] = {{"as_int", 1}};
+              })),
+              HasSubstr("an output is neither"));
+}
+
+TEST(ProgramGraph, NestedGraphsAreReadToALimit) {
+  const auto nested = [](int levels) {
+    return mlp_node([levels](EditableJson& node) {
+      EditableJson graph = {{"inputs", EditableJson::array()},
+                            {"outputs", EditableJson::array()},
+                            {"nodes", EditableJson::array()},
+                            {"tensor_values", EditableJson::object()},
+                            {"sym_int_values", EditableJson::object()}};
+      for (int i = 0; i < levels; ++i) {
+        EditableJson argument = {
+            {"name", "f"}, {"arg", {{"as_graph", {{"name", "g"}, {"graph", graph}}}}}, {"kind", 1}};
+        if (i + 1 == levels) {
+          node["inputs"].push_back(argument);
+        } else {
+          graph["nodes"] = {{{"target", "t"}, {"inputs", {argument}}, {"outputs", EditableJson::array()}}};
+        }
+      }
+    });
+  };
+  const auto program = parsed(nested(2));
+  const auto& graph =
+      std::get<std::shared_ptr<const Subgraph>>(program.graph.nodes[1].inputs.back().value.value);
+  EXPECT_EQ(graph->nodes.at(0).target, "t");
+  EXPECT_EQ(refusal(nested(16)), "");
+  EXPECT_THAT(refusal(nested(17)), HasSubstr("nested deeper than 16"));
+  EXPECT_THAT(refusal(nested(100)), HasSubstr("nested deeper"));
+}
+
+TEST(ProgramSignature, KindsThatTrainAreRefusedByName) {
+  const auto output = [](const char* tag, EditableJson spec) {
+    return refusal(mlp([&](EditableJson& j) {
+      j["graph_module"]["signature"]["output_specs"][0] = {{tag, std::move(spec)}};
+    }));
+  };
+  const EditableJson tensor = {{"name", "linear_1"}};
+  EXPECT_THAT(output("loss_output", {{"arg", tensor}}), HasSubstr("'loss_output' is not supported"));
+  EXPECT_THAT(output("token", {{"arg", tensor}}), HasSubstr("'token' is not supported"));
+  EXPECT_THAT(output("parameter_mutation", {{"arg", tensor}, {"parameter_name", "p"}}),
+              HasSubstr("'parameter_mutation' is not supported"));
+  EXPECT_THAT(output("gradient_to_parameter", {{"arg", tensor}, {"parameter_name", "p"}}),
+              HasSubstr("'gradient_to_parameter' is not supported"));
+  const auto program = parsed(mlp([&](EditableJson& j) {
+    j["graph_module"]["signature"]["output_specs"][0] = {
+        {"buffer_mutation", {{"arg", tensor}, {"buffer_name", "b"}}}};
+  }));
+  EXPECT_EQ(program.outputs[0].kind, OutputSpec::Kind::kBufferMutation);
+  EXPECT_EQ(program.outputs[0].target, "b");
+}
+
+TEST(ProgramSignature, AgreesWithTheGraph) {
+  EXPECT_THAT(refusal(mlp([](EditableJson& j) { j["graph_module"]["signature"]["input_specs"].erase(0); })),
+              HasSubstr("4 inputs, the graph 5"));
+  EXPECT_THAT(refusal(mlp([](EditableJson& j) {
+                auto& specs = j["graph_module"]["signature"]["input_specs"];
+                std::swap(specs[0], specs[1]);
+              })),
+              HasSubstr("input 0 is"));
+  EXPECT_THAT(refusal(mlp([](EditableJson& j) {
+                j["graph_module"]["signature"]["input_specs"][0]["parameter"]["parameter_name"] = "gone";
+              })),
+              HasSubstr("'gone' is named in the signature but not stored"));
+}
+
+TEST(ProgramSignature, ConstantsAmongTheInputsKeepTheirValue) {
+  const auto program = parsed(mlp([](EditableJson& j) {
+    j["graph_module"]["graph"]["inputs"].push_back({{"as_int", 7}});
+    j["graph_module"]["signature"]["input_specs"].push_back(
+        {{"constant_input", {{"name", "k"}, {"value", {{"as_int", 7}}}}}});
+  }));
+  EXPECT_EQ(program.inputs.back().kind, InputSpec::Kind::kConstantInput);
+  EXPECT_EQ(std::get<std::int64_t>(program.inputs.back().argument.value), 7);
+}
+
+TEST(ProgramOutputs, NamesComeFromTheTree) {
+  const auto names = [](const char* spec) {
+    return parsed(with_json("dict_output", kModel,
+                            [&](EditableJson& j) {
+                              j["graph_module"]["module_call_graph"][0]["signature"]["out_spec"] = spec;
+                              j["graph_module"]["treespec_namedtuple_fields"] = {
+                                  {"a.Pair", {{"field_names", {"left", "right"}}}}};
+                            }))
+        .output_names;
+  };
+#define LEAF R"({"type": null, "context": null, "children_spec": []})"
+  EXPECT_THAT(names(R"([1, {"type": "builtins.list", "context": "null", "children_spec": [)" LEAF "," LEAF
+                    "," LEAF "]}]"),
+              testing::ElementsAre("0", "1", "2"));
+  EXPECT_THAT(names(R"([1, {"type": "collections.namedtuple", "context": "a.Pair", "children_spec": [)" LEAF
+                    R"(, {"type": "builtins.dict", "context": "[7, \"k\"]", "children_spec": [)" LEAF "," LEAF
+                    "]}]}]"),
+              testing::ElementsAre("left", "right.7", "right.k"));
+  EXPECT_THAT(
+      names(R"([1, {"type": "a.Output", "context": "[[\"x\", \"y\", \"z\"], null]", "children_spec": [)" LEAF
+            "," LEAF "," LEAF "]}]"),
+      testing::ElementsAre("x", "y", "z"));
+#undef LEAF
+  EXPECT_THAT(names("[2, {}]"), testing::IsEmpty());  // without names the outputs are numbered
+  EXPECT_THAT(names("x"), testing::IsEmpty());
+}
+
+struct WeightFault {
+  const char* what;
+  std::function<void(EditableJson&)> change;
+  const char* why;
+};
+void PrintTo(const WeightFault& fault, std::ostream* out) {
+  *out << fault.what;
+}
+
+class BadWeight : public testing::TestWithParam<WeightFault> {};
+
+TEST_P(BadWeight, IsRefusedByName) {
+  EXPECT_THAT(refusal(mlp_weight(GetParam().change)),
+              AllOf(HasSubstr("model_weights_config.json: tensor '"), HasSubstr(GetParam().why)));
+}
+
+EditableJson as_ints(std::initializer_list<std::int64_t> values) {
+  EditableJson result = EditableJson::array();
+  for (const auto value : values) result.push_back({{"as_int", value}});
+  return result;
+}
+std::function<void(EditableJson&)> meta(const char* key, EditableJson value) {
+  return [=](EditableJson& entry) { entry["tensor_meta"][key] = value; };
+}
+std::function<void(EditableJson&)> view(EditableJson sizes, EditableJson strides, std::int64_t offset = 0) {
+  return [=](EditableJson& entry) {
+    entry["tensor_meta"]["sizes"] = sizes;
+    entry["tensor_meta"]["strides"] = strides;
+    entry["tensor_meta"]["storage_offset"] = {{"as_int", offset}};
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadWeight,
+    testing::Values(
+        WeightFault{"pickle", [](EditableJson& e) { e["use_pickle"] = true; }, "is stored as a pickle"},
+        WeightFault{"no_meta", [](EditableJson& e) { e["tensor_meta"] = nullptr; },
+                    "'tensor_meta' is missing"},
+        WeightFault{"path", [](EditableJson& e) { e["path_name"] = "../weights/weight_0"; },
+                    "not a plain file name"},
+        WeightFault{"gone", [](EditableJson& e) { e["path_name"] = "weight_99"; }, "weight_99' is missing"},
+        WeightFault{"too_long", view(as_ints({1'000'000}), as_ints({1})), "reach beyond"},
+        WeightFault{"offset", view(as_ints({1}), as_ints({1}), 1'000'000), "reach beyond"},
+        WeightFault{"huge_offset", view(as_ints({1}), as_ints({1}), INT64_MAX), "reach beyond"},
+        WeightFault{"offset_of_nothing", view(as_ints({0}), as_ints({1}), INT64_MAX), "reach beyond"},
+        WeightFault{"huge_stride", view(as_ints({2, 2}), as_ints({INT64_MAX, INT64_MAX})), "reach beyond"},
+        WeightFault{"huge_size", view(as_ints({INT64_MAX, INT64_MAX}), as_ints({INT64_MAX, 1})),
+                    "reach beyond"},
+        WeightFault{"huge_broadcast", view(as_ints({INT64_MAX, INT64_MAX, INT64_MAX}), as_ints({0, 0, 0})),
+                    "broadcast"},
+        WeightFault{"negative_size", meta("sizes", as_ints({-1, 64})), "negative"},
+        WeightFault{"negative_stride", meta("strides", as_ints({-1, 1})), "negative"},
+        WeightFault{"negative_offset", meta("storage_offset", {{"as_int", -1}}), "negative"},
+        WeightFault{"ranks", meta("strides", as_ints({1})), "strides"},
+        WeightFault{"sparse", meta("layout", 1), "layout 1"},
+        WeightFault{"dtype", meta("dtype", 99), "unknown element type 99"},
+        WeightFault{"symbolic",
+                    meta("sizes", {{{"as_expr", {{"expr_str", "Symbol('s0')"}}}}, {{"as_int", 1}}}),
+                    "symbolic"}),
+    [](const auto& test) { return std::string(test.param.what); });
+
+TEST(ProgramWeights, SixtyFiveDimensionsAreTooMany) {
+  EXPECT_THAT(refusal(mlp_weight([](EditableJson& e) {
+                const EditableJson ones(65, EditableJson{{"as_int", 1}});
+                e["tensor_meta"]["sizes"] = ones;
+                e["tensor_meta"]["strides"] = ones;
+              })),
+              HasSubstr("65 dimensions"));
+}
+
+TEST(ProgramWeights, StoredAsTheGraphSays) {
+  EXPECT_THAT(refusal(mlp_weight([](EditableJson& e) { e["tensor_meta"]["dtype"] = 4; })),
+              HasSubstr("stored with another shape or type than the graph has for it (int32, float32)"));
+}
+
+TEST(ProgramWeights, AnEmptyRecordIsNoZeros) {
+  EXPECT_THAT(
+      refusal(test::with_member("mlp", "data/weights/weight_0", [](std::string& bytes) { bytes.clear(); })),
+      AllOf(HasSubstr("weight_0' is empty"), HasSubstr("fake tensors")));
+  EXPECT_THAT(refusal(test::with_member("mlp", "data/weights/weight_0",
+                                        [](std::string& bytes) { bytes.pop_back(); })),
+              HasSubstr("not a multiple of the 4"));
+}
+
+TEST(ProgramWeights, OneFileHasOneElementType) {
+  const auto file = with_json("tied_linears", kWeights,
+                              [](EditableJson& j) { j["config"]["c.weight"]["tensor_meta"]["dtype"] = 4; });
+  EXPECT_THAT(refusal(file), HasSubstr("another tensor as float32"));
+}
+
+TEST(ProgramWeights, ViewsIntoASharedStorageKeepTheirPlace) {
+  const auto program = parsed(with_json("mlp", kWeights, [](EditableJson& j) {
+    EditableJson slice = j["config"]["fc1.weight"];
+    slice["tensor_meta"]["sizes"] = as_ints({2, 3});
+    slice["tensor_meta"]["strides"] = as_ints({1, 8});
+    slice["tensor_meta"]["storage_offset"] = {{"as_int", 5}};
+    j["config"]["extra"] = slice;
+  }));
+  const auto& extra = program.weights.at("extra");
+  EXPECT_EQ(extra.storage_offset, 5);
+  EXPECT_EQ(extra.strides, (std::vector<std::int64_t>{1, 8}));
+}
+
+TEST(ProgramFile, RangesAreReadAndChecked) {
+  const auto program = parsed(mlp([](EditableJson& j) {
+    j["range_constraints"] = {{"s0", {{"min_val", nullptr}, {"max_val", 5}}}};
+  }));
+  EXPECT_FALSE(program.ranges.at("s0").min);
+  EXPECT_EQ(program.ranges.at("s0").max, 5);
+  EXPECT_THAT(refusal(mlp([](EditableJson& j) {
+                j["range_constraints"] = {{"s0", {{"min_val", 6}, {"max_val", 5}}}};
+              })),
+              HasSubstr("range of 's0' is empty"));
+}
+
+}  // namespace
+}  // namespace wide::formats

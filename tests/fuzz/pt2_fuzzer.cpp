@@ -1,0 +1,42 @@
+// Any bytes as a .pt2: a program or wide::Error. The mutator also changes members inside a sound archive and
+// seals it with right checksums, so that the JSON and weights readers are reached and not only the zip
+// reader.
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "formats/error.h"
+#include "formats/exported_program.h"
+#include "zip_builder.h"
+
+using namespace wide::formats;
+
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    parse_exported_program(test::bytes_of({reinterpret_cast<const char*>(data), size}), "fuzz.pt2");
+  } catch (const wide::Error&) {
+  }
+  return 0;
+}
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most,
+                                               unsigned seed) {
+  std::minstd_rand random(seed);
+  if (random() % 8 == 0) return LLVMFuzzerMutate(data, size, most);
+  try {
+    auto parts = test::unzip({reinterpret_cast<const char*>(data), size});
+    if (parts.empty()) return LLVMFuzzerMutate(data, size, most);
+    std::string& bytes = parts[random() % parts.size()].bytes;
+    const std::size_t old = bytes.size();
+    bytes.resize(old + 64);
+    bytes.resize(LLVMFuzzerMutate(reinterpret_cast<std::uint8_t*>(bytes.data()), old, bytes.size()));
+    const std::string file = test::zip(parts);
+    if (file.size() > most) return LLVMFuzzerMutate(data, size, most);
+    std::memcpy(data, file.data(), file.size());
+    return file.size();
+  } catch (const wide::Error&) {
+    return LLVMFuzzerMutate(data, size, most);
+  }
+}

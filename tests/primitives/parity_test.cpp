@@ -1,0 +1,289 @@
+// Every strategy of every primitive, on every sample, in every layout it offers, against the operator run on
+// one member at a time in float64. Knows no primitive.
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <iostream>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/compare.h"
+#include "core/operators.h"
+#include "core/primitive.h"
+#include "core/sequential.h"
+#include "core/torch_bridge.h"
+
+namespace wide {
+namespace {
+
+constexpr std::int64_t kMembers = 3;
+// Roundings in a row inside one kernel; the tolerance leaves room for sums along an axis too.
+constexpr std::int64_t kDepth = 4;
+
+using Tensors = std::vector<at::Tensor>;
+
+// Seeded by sample and operand, so that members and operands differ and every run sees the same numbers.
+at::Tensor draw(const SampleOperand& operand, std::vector<std::int64_t> shape, at::ScalarType dtype,
+                std::uint64_t seed) {
+  const auto generator = at::detail::createCPUGenerator(seed);
+  if (at::isIntegralType(operand.dtype, true)) {
+    return at::randint(0, operand.bound, shape, generator, at::TensorOptions().dtype(at::kLong))
+        .to(operand.dtype);
+  }
+  const auto options = at::TensorOptions().dtype(at::kDouble);
+  const auto values =
+      operand.positive ? at::rand(shape, generator, options) + 0.5 : at::randn(shape, generator, options);
+  return values.to(operand.dtype == at::kFloat ? dtype : operand.dtype);
+}
+
+// A sample made ready: the call, and its operands as [N, …] or, where shared, […].
+struct Case {
+  Call call;
+  Tensors operands;
+};
+
+Tensors of_member(const Call& call, const Tensors& operands, std::int64_t member) {
+  Tensors own;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    own.push_back(call.operands[i].mapped ? operands[i].select(0, member) : operands[i]);
+  }
+  return own;
+}
+
+Tensors run_once(const Node& node, const Tensors& operands) {
+  const PreparedCall run(node);
+  const std::vector<c10::IValue> inputs(operands.begin(), operands.end());
+  std::vector<c10::IValue> outputs;
+  run.run(inputs, outputs);
+  Tensors results;
+  for (const auto& output : outputs) results.push_back(output.isTensor() ? output.toTensor() : at::Tensor());
+  return results;
+}
+
+// Throws c10::Error when the operator has no kernel for `dtype`.
+Case make_case(const Sample& sample, at::ScalarType dtype, std::int64_t members) {
+  Case made{{{sample.op, sample.arguments, {}, {}}, members, {}, {}}, {}};
+  auto& [call, operands] = made;
+  const auto& schema = find_operator(sample.op).value().schema().arguments();
+  for (auto i = sample.arguments.size(); i < schema.size(); ++i) {
+    call.node.arguments.push_back(to_argument(schema[i].default_value().value()));
+  }
+  for (std::size_t i = 0; i < sample.operands.size(); ++i) {
+    const auto& wanted = sample.operands[i];
+    auto shape = wanted.shape;
+    if (wanted.mapped) shape.insert(shape.begin(), members);
+    operands.push_back(draw(wanted, shape, dtype, 17 * i + 1));
+    call.operands.push_back({{operands[i].scalar_type(), wanted.shape}, wanted.mapped, {}});
+  }
+  for (const auto& result : run_once(call.node, of_member(call, operands, 0))) {
+    const bool used = call.results.size() < sample.results;
+    call.node.results.push_back(used ? static_cast<ValueId>(call.results.size()) : -1);
+    call.results.push_back({result.scalar_type(), result.sizes().vec()});
+  }
+  return made;
+}
+
+// What each member gets alone in float64; results keep the dtypes that the operator gives them in `call`.
+std::vector<Tensors> references(const Case& made) {
+  auto operands = made.operands;
+  for (auto& operand : operands) {
+    if (operand.is_floating_point()) operand = operand.to(at::kDouble);
+  }
+  std::vector<Tensors> all;
+  for (std::int64_t i = 0; i < made.call.members; ++i)
+    all.push_back(run_once(made.call.node, of_member(made.call, operands, i)));
+  return all;
+}
+
+Tensors run_kernel(const Case& made, const Tensors& operands, const Strategy& strategy, const Offer& offer) {
+  const auto& call = made.call;
+  Tensors given;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const auto layout = call.operands[i].mapped ? Layout::kFront : Layout::kShared;
+    given.push_back(convert(operands[i], layout, offer.operands[i], call.operands[i].type, call.members));
+  }
+  Tensors results(call.results.size());
+  strategy.prepare(call, offer)(given, results);
+  return results;
+}
+
+void expect_member(const Case& made, const Offer& offer, const Tensors& results, const Tensors& reference,
+                   std::int64_t member) {
+  const auto& call = made.call;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (call.node.results[k] < 0) continue;
+    const auto got = member_view(results[k], offer.results[k], call.results[k], member, call.members);
+    const auto dtype = call.results[k].dtype;
+    const bool rounded = at::isFloatingType(dtype) || at::isComplexType(dtype);
+    const auto bound = tolerance(dtype, kDepth, magnitude(reference[k]));
+    const auto difference = compare(rounded ? got.to(reference[k].scalar_type()) : got, reference[k], bound);
+    EXPECT_TRUE(difference.agrees) << "member " << member << ", result " << k << ", " << difference.text;
+  }
+}
+
+void expect_promised(const Case& made, const Offer& offer, const Tensors& results) {
+  const auto& call = made.call;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (call.node.results[k] < 0) continue;
+    ASSERT_TRUE(results[k].defined()) << "result " << k << " is not assigned";
+    ASSERT_EQ(results[k].sizes(),
+              at::IntArrayRef(physical_shape(call.results[k], offer.results[k], call.members)))
+        << "result " << k;
+    ASSERT_EQ(results[k].scalar_type(), call.results[k].dtype) << "result " << k;
+  }
+}
+
+// NaN in one member's operands must not be seen by another.
+void expect_no_cross_talk(const Case& made, const Strategy& strategy, const Offer& offer,
+                          const std::vector<Tensors>& reference) {
+  constexpr std::int64_t kPoisoned = 1;
+  if (made.call.members <= kPoisoned) return;
+  auto operands = made.operands;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!made.call.operands[i].mapped || !operands[i].is_floating_point()) continue;
+    operands[i] = operands[i].clone();
+    operands[i].select(0, kPoisoned).fill_(std::numeric_limits<double>::quiet_NaN());
+  }
+  SCOPED_TRACE("NaN in member 1");
+  const auto results = run_kernel(made, operands, strategy, offer);
+  for (std::int64_t i = 0; i < made.call.members; ++i) {
+    if (i != kPoisoned) expect_member(made, offer, results, reference[static_cast<std::size_t>(i)], i);
+  }
+}
+
+void expect_parity(const Case& made, const Strategy& strategy, const Offer& offer,
+                   const std::vector<Tensors>& reference) {
+  std::string layouts;
+  for (const auto layout : offer.operands) layouts.append(" ").append(name(layout));
+  SCOPED_TRACE("operands" + layouts);
+  ASSERT_EQ(offer.operands.size(), made.operands.size());
+  ASSERT_EQ(offer.results.size(), made.call.results.size());
+  Tensors before;
+  for (const auto& operand : made.operands) before.push_back(operand.clone());
+  const auto results = run_kernel(made, made.operands, strategy, offer);
+  for (std::size_t i = 0; i < before.size(); ++i)
+    EXPECT_TRUE(before[i].equal(made.operands[i])) << "operand " << i << " was written";
+  ASSERT_NO_FATAL_FAILURE(expect_promised(made, offer, results));
+  for (std::int64_t i = 0; i < made.call.members; ++i)
+    expect_member(made, offer, results, reference[static_cast<std::size_t>(i)], i);
+  expect_no_cross_talk(made, strategy, offer, reference);
+}
+
+// The names of the strategies that offered to run the sample.
+std::set<std::string_view> check_strategies(const Primitive& primitive, const Case& made) {
+  std::set<std::string_view> reached;
+  const auto reference = references(made);
+  auto strategies = primitive.strategies;
+  strategies.push_back(kSequential);
+  for (const auto& strategy : strategies) {
+    SCOPED_TRACE(std::string(strategy.name));
+    const auto answer = strategy.ask(made.call);
+    EXPECT_EQ(answer.offers.empty(), !answer.refusal.empty())
+        << "an answer has offers, or the reason why not";
+    for (const auto& offer : answer.offers) {
+      reached.insert(strategy.name);
+      EXPECT_TRUE(std::isfinite(offer.cost) && offer.cost > 0) << offer.cost;
+      try {
+        expect_parity(made, strategy, offer, reference);
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << std::string_view(error.what()).substr(0, std::string_view(error.what()).find('\n'));
+      }
+    }
+  }
+  return reached;
+}
+
+class Parity : public testing::TestWithParam<at::ScalarType> {};
+
+TEST_P(Parity, StrategiesAgreeWithOneMemberAtATime) {
+  const c10::InferenceMode guard;
+  const auto dtype = GetParam();
+  int ran = 0, skipped = 0;
+  for (const auto& primitive : primitives()) {
+    for (const auto members : {kMembers, std::int64_t{1}}) {
+      for (const auto& sample : primitive.samples(members)) {
+        SCOPED_TRACE(std::string(primitive.name) + ": " + sample.name + ", " + std::to_string(members) +
+                     " members");
+        std::optional<Case> made;
+        try {
+          made = make_case(sample, dtype, members);
+        } catch (const c10::Error& error) {
+          // Half types have fewer kernels; the two others must run everything.
+          if (dtype != at::kBFloat16) ADD_FAILURE() << error.what_without_backtrace();
+          std::cout << "skipped " << primitive.name << ", " << sample.name << ": " << sample.op << " has no "
+                    << dtype_name(dtype) << " kernel\n";
+          ++skipped;
+          continue;
+        }
+        check_strategies(primitive, *made);
+        ++ran;
+      }
+    }
+  }
+  std::cout << ran << " samples ran in " << dtype_name(dtype) << ", " << skipped << " skipped\n";
+  EXPECT_GT(ran, 20 * skipped) << "most samples must run";
+}
+
+INSTANTIATE_TEST_SUITE_P(Dtypes, Parity, testing::Values(at::kDouble, at::kFloat, at::kBFloat16),
+                         [](const auto& parameter) { return dtype_name(parameter.param); });
+
+TEST(Registry, EveryStrategyIsReachedByASample) {
+  const c10::InferenceMode guard;
+  for (const auto& primitive : primitives()) {
+    std::set<std::string_view> reached;
+    for (const auto& sample : primitive.samples(kMembers)) {
+      const auto made = make_case(sample, at::kDouble, kMembers);
+      for (const auto& strategy : primitive.strategies) {
+        if (!strategy.ask(made.call).offers.empty()) reached.insert(strategy.name);
+      }
+    }
+    for (const auto& strategy : primitive.strategies) {
+      EXPECT_TRUE(reached.contains(strategy.name))
+          << primitive.name << ": no sample reaches " << strategy.name;
+    }
+  }
+}
+
+TEST(Registry, NamesAreUnique) {
+  std::set<std::string_view> names, ops;
+  for (const auto& primitive : primitives()) {
+    EXPECT_TRUE(names.insert(primitive.name).second) << primitive.name;
+    EXPECT_FALSE(primitive.strategies.empty()) << primitive.name;
+    for (const auto op : primitive.ops)
+      EXPECT_TRUE(ops.insert(op).second) << op << " has two owners, one " << primitive.name;
+    std::set<std::string_view> strategies{kSequential.name, "auto", "shared", "constant"};
+    for (const auto& strategy : primitive.strategies) {
+      EXPECT_TRUE(strategies.insert(strategy.name).second) << primitive.name << " " << strategy.name;
+    }
+  }
+}
+
+TEST(Registry, ListedOperatorsExist) {
+  for (const auto& primitive : primitives()) {
+    for (const auto op : primitive.ops)
+      EXPECT_TRUE(find_operator(op)) << primitive.name << ": " << op << " is not in ATen";
+  }
+}
+
+TEST(Registry, SamplesBelongToTheirPrimitive) {
+  for (const auto& primitive : primitives()) {
+    std::set<std::string> samples;
+    ASSERT_TRUE(primitive.samples) << primitive.name;
+    for (const auto& sample : primitive.samples(kMembers)) {
+      EXPECT_TRUE(samples.insert(sample.name).second)
+          << primitive.name << ": two samples are named " << sample.name;
+      EXPECT_EQ(find_primitive(sample.op), &primitive) << sample.op;
+      bool mapped = false;
+      for (const auto& operand : sample.operands) mapped |= operand.mapped;
+      EXPECT_TRUE(mapped) << primitive.name << ", " << sample.name << ": nothing differs per member";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wide

@@ -1,0 +1,113 @@
+"""Rules of the repository that need no compiler: documents, sizes, names, calls that are not made."""
+import json
+import re
+import unittest
+
+from repository import FOLDERS, ROOT, files
+
+# A call is banned for a reason and, where there is one, allowed in a single file.
+BANNED_CALLS = {
+    r"\b(stod|stof|stold|strtod|strtof|atof)\s*\(": "depends on the locale; use std::from_chars",
+    r"\b(system|popen)\s*\(": "runs a shell; use posix_spawn with an argument list",
+    r"\btorch::load\b|\bpickle_load\b|\bUnpickler\b": "unpickling runs code from a file",
+    r"\bjit::load\b|\bimport_ir_module\b": "TorchScript is code; only the file behind --trust loads it",
+    r"\bAOTIModelPackageLoader\b": "runs native code from a file",
+    r"\b(tmpnam|mktemp|strcpy|strcat|sprintf|gets)\s*\(": "unsafe; the C++ library has better",
+}
+SETLOCALE = r"\bsetlocale\s*\("  # tests set one, to see that it changes nothing
+TRUSTED = {r"\bjit::load\b|\bimport_ir_module\b": re.compile(r"^core/[a-z_]*(torchscript|trusted)[a-z_]*\.cpp$")}
+MEBIBYTE = 1 << 20
+
+
+def code_only(text):
+    """C++ text without its comments and the contents of its literals; lines stay where they are."""
+    token = re.compile(r'\'(?:\\.|[^\'\\\n])\'|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*', flags=re.S)
+    return token.sub(lambda match: "\n" * match.group().count("\n"), text)
+
+
+class Layout(unittest.TestCase):
+    def test_readmes(self):
+        """Every folder at the top and every one that holds C++; those below tests/ are described in tests/README.md."""
+        folders = {path.parents[len(path.parents) - 2] for path in files() if len(path.parts) > 1}
+        folders |= {path.parent for path in files(".cpp", ".h") if path.parts[0] in FOLDERS}
+        missing = [str(folder) for folder in folders
+                   if not folder.name.startswith(".") and not (ROOT / folder / "README.md").is_file()]
+        self.assertEqual(sorted(missing), [], "folders without a README.md")
+        text = (ROOT / "tests/README.md").read_text()
+        undescribed = {path.parts[1] for path in files() if path.parts[0] == "tests" and len(path.parts) > 2
+                       and f"`{path.parts[1]}/`" not in text}
+        self.assertEqual(sorted(undescribed), [], "folders that tests/README.md does not describe")
+
+    def test_documents(self):
+        for name in ("README.md", "LICENSE", "THIRD_PARTY.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md",
+                     "docs/README.md", "docs/gpu.md", "scripts/README.md", "cmake/README.md"):
+            with self.subTest(name):
+                self.assertGreater((ROOT / name).stat().st_size, 100)
+        self.assertIn("Apache License", (ROOT / "LICENSE").read_text()[:200])
+
+    def test_links(self):
+        broken = []
+        for path in files(".md"):
+            for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", (ROOT / path).read_text()):
+                if not (ROOT / path.parent / target).exists():
+                    broken.append(f"{path} -> {target}")
+        self.assertEqual(broken, [])
+
+    def test_sizes(self):
+        sizes = {path: (ROOT / path).stat().st_size for path in files()}
+        self.assertEqual([str(path) for path, size in sizes.items() if size > 20 * MEBIBYTE], [])
+        self.assertLess(sum(sizes.values()), 20 * MEBIBYTE)
+
+    def test_banned_calls(self):
+        found = []
+        for path in files(".cpp", ".h"):
+            text = code_only((ROOT / path).read_text())
+            banned = dict(BANNED_CALLS)
+            if path.parts[0] != "tests":
+                banned[SETLOCALE] = "the program's output must not depend on the locale"
+            for pattern, reason in banned.items():
+                if pattern in TRUSTED and TRUSTED[pattern].match(str(path)):
+                    continue
+                for match in re.finditer(pattern, text):
+                    found.append(f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match.group()} {reason}")
+        self.assertEqual(found, [])
+
+    def test_machine_paths(self):
+        path_of_one_machine = re.compile("/" + "(root|work|home/(?!someone/)[a-z]+)/")  # "someone" is nobody
+        found = []
+        for path in files():
+            data = (ROOT / path).read_bytes()
+            if b"\0" not in data[:4096]:
+                for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
+                    if path_of_one_machine.search(line):
+                        found.append(f"{path}:{number}: {line.strip()[:100]}")
+        self.assertEqual(found, [])
+
+    def test_licences(self):
+        listed = (ROOT / "THIRD_PARTY.md").read_text()
+        section, missing = None, []
+        for line in (ROOT / "dependencies.lock").read_text().splitlines():
+            if line.startswith("["):
+                section = line
+            elif section and line and not line.startswith((" ", "#")):
+                name = re.match(r"[\w.+-]+", line).group()
+                if f"`{name}`" not in listed:
+                    missing.append(name)
+        self.assertEqual(missing, [], "packages of dependencies.lock without a line in THIRD_PARTY.md")
+
+    def test_lock(self):
+        text = (ROOT / "dependencies.lock").read_text()
+        wheels = text[text.index("\n[pip cpu]\n"):].replace("\\\n", " ").splitlines()
+        wheels = [line for line in wheels if line and not line.startswith("[")]
+        self.assertIn("torch==2.11.0", [line.split()[0] for line in wheels])
+        for line in wheels:
+            self.assertRegex(line, r"^[a-z0-9-]+==[\w.]+(\s+--hash=sha256:[0-9a-f]{64})+$")
+
+    def test_json(self):
+        for path in files(".json"):
+            with self.subTest(str(path)):
+                json.loads((ROOT / path).read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()

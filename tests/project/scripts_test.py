@@ -1,0 +1,101 @@
+"""The scripts on machines that this one is not: no root, no network, an install cut short. Fakes stand in for tools."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from repository import ROOT
+
+# A Python whose venv holds a pip that does what PIP says: succeed, fail, or die in the midst.
+FAKE_PYTHON = """#!/bin/bash
+case "$*" in
+  "-m venv "*) mkdir -p "$3/bin" "$3/lib/python3.11/site-packages/torch" && cp "$0" "$3/bin/python" ;;
+  "-m pip install "*) echo one >>"$CALLS"; echo "pip's last words" >&2
+    case "$PIP" in fail) exit 1 ;; die) kill -KILL $PPID; sleep 1 ;; esac ;;
+esac
+"""
+FAKE_DPKG_QUERY = """#!/bin/bash
+[ -z "$ABSENT" ] || exit 0
+awk '/^\\[debian/ { on = 1; next } /^\\[/ { on = 0 } on && NF && !/^#/ { print "installed " $1 " 99:9" }' "$LOCK"
+"""
+
+
+class Scripts(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        tree = self.folder / "tree"
+        shutil.copytree(ROOT / "scripts", tree / "scripts")
+        shutil.copy(ROOT / "dependencies.lock", tree)
+        self.tree, self.lock = tree, tree / "dependencies.lock"
+        (self.folder / "bin").mkdir()
+        self.fake("python3", FAKE_PYTHON)
+        self.fake("dpkg-query", FAKE_DPKG_QUERY)
+        self.fake("id", "#!/bin/sh\necho 1000\n")
+        self.fake("sudo", "#!/bin/sh\nexit 1\n")
+        # The scripts look in /usr/bin first; the copy looks among the fakes.
+        lib = tree / "scripts/lib.sh"
+        lib.write_text(lib.read_text().replace("/usr/bin/python3 ", f"{self.folder}/bin/python3 "))
+
+    def fake(self, name, text):
+        path = self.folder / "bin" / name
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def run_setup(self, *arguments, **environment):
+        environment = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "XDG_CACHE_HOME": f"{self.folder}/cache",
+                       "HOME": str(self.folder), "LOCK": str(self.lock), "CALLS": f"{self.folder}/calls", **environment}
+        return subprocess.run([self.tree / "scripts/setup", *arguments], env=environment, capture_output=True, text=True)
+
+    def installed(self):
+        return sorted(path.name for path in (self.folder / "cache/widebench").glob("deps-*"))
+
+    def test_no_root(self):
+        """Without root the very command to run is printed, with every package, and nothing is installed."""
+        result = self.run_setup("--tests", ABSENT="1")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        command = next(line for line in result.stderr.splitlines() if "apt-get install" in line)
+        self.assertIn("sudo apt-get update && sudo apt-get install -y --no-install-recommends ", command)
+        for package in ("cmake", "g++", "libzip-dev", "python3-venv", "clang-tidy-16"):
+            self.assertIn(f" {package}", command)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(self.installed(), [])
+
+    def test_bad_network(self):
+        """What pip said is shown, nothing half-made is left, and the next run tries again."""
+        result = self.run_setup(PIP="fail")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("pip's last words", result.stderr)
+        self.assertIn("try again", result.stderr)
+        self.assertEqual(self.installed(), [])
+        self.assertEqual(self.run_setup().returncode, 0)
+        self.assertEqual(len(self.installed()), 1)
+
+    def test_interrupted_install(self):
+        """A set-up killed in the midst leaves only a partial folder, which the next one clears away."""
+        self.assertNotEqual(self.run_setup(PIP="die").returncode, 0)
+        self.assertTrue(all(name.endswith(".partial") for name in self.installed()), self.installed())
+        self.assertEqual(self.run_setup().returncode, 0)
+        self.assertRegex(" ".join(self.installed()), r"^deps-[0-9a-f]{12}-cpu$")
+
+    def test_lock_changes(self):
+        """Another lock is another folder; the old one stays for who goes back to it."""
+        self.assertEqual(self.run_setup().returncode, 0)
+        self.lock.write_text(self.lock.read_text().replace("numpy==", "numpy==9"))
+        self.assertEqual(self.run_setup().returncode, 0)
+        self.assertEqual(len(self.installed()), 2)
+        self.assertEqual(self.run_setup("--profile", "full").returncode, 0)
+        self.assertEqual(len([name for name in self.installed() if name.endswith("-full")]), 1)
+
+    def test_quiet(self):
+        """With all in place nothing is printed and nothing is installed again."""
+        self.assertEqual(self.run_setup().returncode, 0)
+        again = self.run_setup()
+        self.assertEqual((again.returncode, again.stdout, again.stderr), (0, "", ""))
+        self.assertEqual((self.folder / "calls").read_text(), "one\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,259 @@
+#include "results/database.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "profiler/random.h"
+#include "results/report.h"
+#include "tests/results/children.h"
+#include "tests/results/sample_records.h"
+
+namespace wide::results {
+namespace {
+
+using test::bytes_of;
+using test::describe;
+using test::passed_case;
+using test::sample_run;
+using test::TemporaryFolder;
+
+std::string open_error(const std::filesystem::path& path, OpenMode mode = OpenMode::kReadWrite) {
+  try {
+    Store::open(path, mode);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// A database of ours with one run of three cases.
+void fill(const std::filesystem::path& path) {
+  Store store = Store::open(path, OpenMode::kReadWrite);
+  const auto run = store.begin_run(sample_run());
+  for (const char* key : {"a", "b", "c"}) store.add_case(run, passed_case(key));
+}
+
+std::string pragma(const std::filesystem::path& path, const std::string& name) {
+  SQLite::Database db(path.string(), SQLite::OPEN_READONLY);
+  return db.execAndGet("PRAGMA " + name).getString();
+}
+
+TEST(DatabaseTest, IsSetUpSafely) {
+  const TemporaryFolder folder;
+  SQLite::Database db = open_database(folder / "r.db", OpenMode::kReadWrite);
+  EXPECT_EQ(db.execAndGet("PRAGMA foreign_keys").getInt(), 1);
+  EXPECT_EQ(db.execAndGet("PRAGMA synchronous").getInt(), 2);  // FULL
+  EXPECT_EQ(db.execAndGet("PRAGMA trusted_schema").getInt(), 0);
+  EXPECT_EQ(db.execAndGet("PRAGMA busy_timeout").getInt(), 10'000);
+  EXPECT_EQ(db.execAndGet("PRAGMA user_version").getInt(), migrations().back().version);
+  EXPECT_EQ(db.execAndGet("PRAGMA integrity_check").getString(), "ok");
+  EXPECT_THROW(db.exec("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema"),
+               SQLite::Exception);  // DEFENSIVE
+}
+
+TEST(DatabaseTest, ANewerSchemaIsRefusedUntouched) {
+  const TemporaryFolder folder;
+  const auto path = folder / "r.db";
+  fill(path);
+  { SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 1000000"); }
+  const std::string before = bytes_of(path);
+  for (const OpenMode mode : {OpenMode::kReadWrite, OpenMode::kReadOnly}) {
+    const std::string message = open_error(path, mode);
+    EXPECT_TRUE(has(message, "newer than ours")) << message;
+    EXPECT_TRUE(has(message, path.string()));
+  }
+  EXPECT_EQ(bytes_of(path), before);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(DatabaseTest, ANewerSchemaThatLiesInTheLogIsRefusedUntouched) {
+  const TemporaryFolder folder;
+  const auto path = folder / "r.db";
+  fill(path);
+  test::wait_for(test::start_child([&] {
+    SQLite::Database db(path.string(), SQLite::OPEN_READWRITE);
+    db.exec("PRAGMA user_version = 1000000");
+    ::kill(::getpid(), SIGKILL);  // the change stays in the -wal file
+  }));
+  const std::string before = bytes_of(path), log = bytes_of(path.string() + "-wal");
+  ASSERT_FALSE(log.empty());
+  EXPECT_TRUE(has(open_error(path), "newer than ours"));
+  EXPECT_EQ(bytes_of(path), before);
+  EXPECT_EQ(bytes_of(path.string() + "-wal"), log);
+}
+
+TEST(DatabaseTest, FilesOfOthersAreRefusedUntouched) {
+  const TemporaryFolder folder;
+  const auto path = folder / "other.db";
+  {
+    SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec("CREATE TABLE t (x)");
+  }
+  std::string before = bytes_of(path);
+  EXPECT_TRUE(has(open_error(path), "no widebench database"));
+  EXPECT_TRUE(has(open_error(path, OpenMode::kReadOnly), "no widebench database"));
+  EXPECT_EQ(bytes_of(path), before);
+  std::ofstream(path, std::ios::binary) << std::string(5000, 'x');
+  before = bytes_of(path);
+  EXPECT_TRUE(has(open_error(path), "no SQLite database"));
+  EXPECT_EQ(bytes_of(path), before);
+  EXPECT_TRUE(has(open_error(folder.path()), "this is a folder"));
+}
+
+TEST(DatabaseTest, AnEmptyFileBecomesADatabase) {
+  const TemporaryFolder folder;
+  const auto path = folder / "r.db";
+  std::ofstream(path).flush();
+  fill(path);
+  EXPECT_EQ(Store::open(path, OpenMode::kReadOnly).cases(1).size(), 3u);
+}
+
+TEST(DatabaseTest, NamesThatMeanSomethingElseToSqliteAreFiles) {
+  const TemporaryFolder folder;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  for (const char* name : {":memory:", "file:x.db?mode=memory"}) {
+    fill(name);
+    EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
+    EXPECT_EQ(Store::open(name, OpenMode::kReadOnly).cases(1).size(), 3u) << name;
+  }
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(has(open_error(""), "empty"));
+}
+
+TEST(DatabaseTest, OddPathsWork) {
+  const TemporaryFolder folder;
+  for (const char* name : {"a b?c#d%41.db", "'quote\".db", "\xC3\xA9.db", "-o.db", ":memory:"}) {
+    fill(folder / name);
+    EXPECT_EQ(Store::open(folder / name, OpenMode::kReadOnly).cases(1).size(), 3u) << name;
+    EXPECT_TRUE(std::filesystem::exists(folder / name));
+  }
+}
+
+/// Damaged bytes end in an error or in readable history, never in a crash.
+TEST(DatabaseTest, DamageIsNoticedOrHarmless) {
+  const TemporaryFolder folder;
+  fill(folder / "good.db");
+  const std::string good = bytes_of(folder / "good.db");
+  profiler::Random random(3);
+  int noticed = 0;
+  constexpr int kMutants = 150;
+  for (int trial = 0; trial < kMutants; ++trial) {
+    std::string bad = good;
+    if (trial % 5 == 0) {
+      bad.resize(random.below(static_cast<std::uint32_t>(bad.size())));
+    } else {
+      const auto page =
+          4096 * static_cast<std::size_t>(random.below(static_cast<std::uint32_t>(bad.size() / 4096)));
+      for (int i = 0; i < 40; ++i) bad[page + random.below(4096)] = static_cast<char>(random.next());
+    }
+    std::ofstream(folder / "bad.db", std::ios::binary) << bad;
+    try {
+      const Store store = Store::open(folder / "bad.db", OpenMode::kReadOnly);
+      for (const auto& run : store.runs()) store.cases(run.id);
+    } catch (const Error& error) {
+      ++noticed;
+      EXPECT_TRUE(has(error.what(), "bad.db"));
+    }
+    for (const char* left : {"bad.db", "bad.db-wal", "bad.db-shm"}) std::filesystem::remove(folder / left);
+  }
+  EXPECT_GT(noticed, kMutants / 2);
+}
+
+// A made-up second schema, to prove the way there before there is one.
+const std::string kSecond = "ALTER TABLE run ADD COLUMN host TEXT NOT NULL DEFAULT 'unknown';";
+
+std::vector<Migration> with_second(std::string_view sql) {  // `sql` outlives the result
+  std::vector<Migration> known(migrations().begin(), migrations().end());
+  known.push_back({known.back().version + 1, sql});
+  return known;
+}
+
+TEST(MigrationTest, KeepsEverythingAndLeavesABackup) {
+  const TemporaryFolder folder;
+  const auto path = folder / "r.db";
+  fill(path);
+  const auto known = with_second(kSecond);
+  {
+    SQLite::Database db = open_database(path, OpenMode::kReadWrite, 0, known);
+    EXPECT_EQ(db.execAndGet("SELECT host FROM run").getString(), "unknown");
+    EXPECT_EQ(db.execAndGet("PRAGMA user_version").getInt(), known.back().version);
+    EXPECT_EQ(db.execAndGet("SELECT count(*) FROM run_case").getInt(), 3);
+  }
+  const auto backup = folder / ("r.db.schema-" + std::to_string(known.back().version - 1) + ".bak");
+  ASSERT_TRUE(std::filesystem::exists(backup));
+  const Store store = Store::open(backup, OpenMode::kReadOnly);  // as it was, for the program as it was
+  EXPECT_EQ(describe(store.cases(1).at(2)), describe(passed_case("c")));
+  EXPECT_TRUE(has(open_error(path), "newer than ours"));
+}
+
+TEST(MigrationTest, ReadOnlyDoesNotMigrate) {
+  const TemporaryFolder folder;
+  const auto path = folder / "r.db";
+  fill(path);
+  const std::string before = bytes_of(path);
+  const auto known = with_second(kSecond);
+  EXPECT_THROW(open_database(path, OpenMode::kReadOnly, 0, known), Error);
+  EXPECT_EQ(bytes_of(path), before);
+}
+
+TEST(MigrationTest, AFailureInTheMiddleChangesNothing) {
+  const TemporaryFolder folder;
+  const auto path = folder / "r.db";
+  fill(path);
+  const std::string sql = kSecond + "DROP TABLE sample; SELECT no_such_column;";
+  const auto known = with_second(sql);
+  try {
+    open_database(path, OpenMode::kReadWrite, 0, known);
+    ADD_FAILURE() << "the migration was not refused";
+  } catch (const Error& error) {
+    EXPECT_TRUE(has(error.what(), "no_such_column")) << error.what();
+  }
+  EXPECT_EQ(pragma(path, "user_version"), "1");
+  EXPECT_EQ(describe(Store::open(path, OpenMode::kReadWrite).cases(1).at(0)), describe(passed_case("a")));
+}
+
+TEST(MigrationTest, AKillInTheMiddleChangesNothing) {
+  const TemporaryFolder folder;
+  const auto path = folder / "r.db";
+  fill(path);
+  const std::string sql =
+      kSecond +
+      "CREATE TABLE big AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT "
+      "3000000) SELECT x FROM c;";
+  const auto known = with_second(sql);
+  profiler::Random random(5);
+  for (int kill = 0; kill < 10; ++kill) {
+    const pid_t child = test::start_child([&] { open_database(path, OpenMode::kReadWrite, 0, known); });
+    ::usleep(5'000 + random.below(150'000));
+    ::kill(child, SIGKILL);
+    if (test::wait_for(child) == 0) GTEST_SKIP() << "the migration was faster than the kill";
+    const Store store = Store::open(path, OpenMode::kReadWrite);
+    ASSERT_EQ(store.cases(1).size(), 3u);
+  }
+  EXPECT_EQ(pragma(path, "integrity_check"), "ok");
+}
+
+/// Every released schema stays readable. schema_1.sql was written by the program that first had it.
+TEST(MigrationTest, ReadsTheFrozenDatabaseOfSchemaOne) {
+  const TemporaryFolder folder;
+  const auto path = folder / "r.db";
+  const auto fixtures = std::filesystem::path(FIXTURES);
+  const std::string sql = bytes_of(fixtures / "schema_1.sql");
+  ASSERT_FALSE(sql.empty());
+  { SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(sql); }
+  const Imported expected = read_report(fixtures / "schema_1.json");
+  const Store store = Store::open(path, OpenMode::kReadWrite);
+  EXPECT_EQ(describe(store.run(1)), describe(expected.run));
+  const auto cases = store.cases(1);
+  ASSERT_EQ(cases.size(), expected.cases.size());
+  for (std::size_t i = 0; i < cases.size(); ++i) EXPECT_EQ(describe(cases[i]), describe(expected.cases[i]));
+}
+
+}  // namespace
+}  // namespace wide::results

@@ -1,0 +1,182 @@
+#include "tests/results/sample_records.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace wide::results::test {
+namespace {
+
+Summary sample_time(double base) {
+  Summary time;
+  time.median_us = base;
+  time.ci95 = {base, base * 0.97, base * 1.04};
+  time.min_us = base * 0.9;
+  time.iqr_us = base * 0.05;
+  time.mad_us = base * 0.02;
+  time.outliers = 1;
+  time.samples = 12;
+  return time;
+}
+
+void put(std::ostream& out, const Interval& interval) {
+  out << interval.value << " [" << interval.low << ", " << interval.high << "]\n";
+}
+
+void put(std::ostream& out, const Summary& time) {
+  out << time.median_us << ' ' << time.min_us << ' ' << time.iqr_us << ' ' << time.mad_us << ' '
+      << time.outliers << ' ' << time.samples << ' ';
+  put(out, time.ci95);
+}
+
+}  // namespace
+
+CaseRecord passed_case(const std::string& key) {
+  CaseRecord record;
+  record.key = key;
+  record.subject = "mlp";
+  record.kind = "zoo";
+  record.n = 4;
+  record.shape = {{"batch", 16}, {"features", 64}};
+  record.device = "cpu";
+  record.dtype = "float32";
+  record.mode = "eager";
+  record.strategy = "auto";
+  record.verdict = Verdict::kPass;
+  record.checks = {
+      {"member against its own run", "member2", 1.25e-7, 3e-6, 1e-5, true, "largest error in output 0"},
+      {"cross-talk", "", 0, 0, 0, true, ""}};
+  record.wide = sample_time(123.456789012345678);
+  record.rivals = {{"threads", sample_time(200.1), {1.62, 1.55, 1.71}, 901.5},
+                   {"eager", sample_time(410.2), {3.32, 3.25, 3.41}, 1234.5}};
+  record.speedup = {3.32, 3.25, 3.41};
+  record.speedup_best_rival = {1.62, 1.55, 1.71};
+  record.best_rival = "threads";
+  record.noise_floor = {1.001, 0.99, 1.012};
+  record.rounds = 2;
+  record.stop_reason = "precision";
+  record.compile_us = 5000.25;
+  record.first_run_us = 777.125;
+  record.peak_memory_bytes = 123456789012;
+  for (int round = 0; round < 2; ++round) {
+    for (int place = 0; place < 4; ++place) {
+      record.samples.push_back(
+          {(place + round) % 4, round, place, 3 + place, 100.0 / 3 + place + 0.1 * round});
+    }
+  }
+  record.plan = {
+      {"nodes", {{"%3", "batched_gemm"}, {"%5", "sequential"}}}, {"sequential", 1}, {"conversions", 2}};
+  record.started = "2025-03-04T05:06:07Z";
+  record.seconds = 1.75;
+  record.seed = 0xFEDCBA9876543210ULL;
+  record.load_1min = 0.31;
+  record.cpu_mhz = 2893.5;
+  return record;
+}
+
+CaseRecord failed_case(const std::string& key, Verdict verdict) {
+  CaseRecord record;
+  record.key = key;
+  record.subject = "mlp";
+  record.kind = "zoo";
+  record.n = 8;
+  record.device = "cpu";
+  record.dtype = "float32";
+  record.mode = "eager";
+  record.strategy = "auto";
+  record.verdict = verdict;
+  record.reason = "member 3 differs from its own run by 0.5 (tolerance 1e-05)";
+  record.checks = {{"member against its own run", "member3", 0.5, kUnknown, 1e-5, false, ""}};
+  record.rivals = {{"eager", sample_time(50), {}, kUnknown}};
+  record.started = "2025-03-04T05:06:09Z";
+  return record;
+}
+
+RunRecord sample_run() {
+  RunRecord run;
+  run.uid = "0123456789abcdef0123456789abcdef";
+  run.started = "2025-03-04T05:06:00Z";
+  run.command_line = "widebench --preset ci --db r.db";
+  run.preset = "ci";
+  run.tool_version = "0.1.0";
+  run.git_commit = "c0ffee";
+  run.settings = {{"preset", "ci"}, {"n", {2, 4, 8}}, {"relative_width", 0.05}};
+  run.machine.cpu = "Tiny 9000";
+  run.machine.physical_cores = 2;
+  run.machine.logical_cores = 4;
+  run.machine.caches = {{"L1d", 49152}, {"L3", 33554432}};
+  run.machine.isa = {"avx2", "fma"};
+  run.machine.memory_bytes = 8204641280;
+  run.machine.os = "Debian GNU/Linux 12 (bookworm)";
+  run.machine.kernel = "Linux 6.1.0";
+  run.machine.compiler = "gcc 12.2.0";
+  run.machine.extra = {{"libtorch", "2.11.0"}, {"threads", "2"}};
+  run.device = "cpu";
+  run.threads = 2;
+  run.label = "before the change";
+  run.status = RunStatus::kDone;
+  return run;
+}
+
+std::string describe(const CaseRecord& record) {
+  std::ostringstream out;
+  out << std::hexfloat << record.key << '|' << record.subject << '|' << record.kind << '|' << record.n << '|'
+      << record.shape << '|' << record.device << '|' << record.dtype << '|' << record.mode << '|'
+      << record.strategy << '|' << name(record.verdict) << '|' << record.reason << '\n';
+  for (const Check& check : record.checks) {
+    out << "check " << check.what << '|' << check.member << '|' << check.max_abs_err << '|'
+        << check.max_rel_err << '|' << check.tolerance << '|' << check.passed << '|' << check.text << '\n';
+  }
+  put(out, record.wide);
+  for (const Rival& rival : record.rivals) {
+    out << "rival " << rival.name << ' ' << rival.first_run_us << ' ';
+    put(out, rival.time);
+    put(out, rival.speedup);
+  }
+  put(out, record.speedup);
+  put(out, record.speedup_best_rival);
+  put(out, record.noise_floor);
+  out << record.best_rival << '|' << record.rounds << '|' << record.stop_reason << '|' << record.compile_us
+      << '|' << record.first_run_us << '|'
+      << (record.peak_memory_bytes ? std::to_string(*record.peak_memory_bytes) : "unknown") << '\n';
+  for (const auto& sample : record.samples) {
+    out << "sample " << sample.contender << ' ' << sample.round << ' ' << sample.position << ' '
+        << sample.iterations << ' ' << sample.microseconds << '\n';
+  }
+  out << record.plan << '|' << record.started << '|' << record.seconds << '|' << record.seed << '|'
+      << record.load_1min << '|' << record.cpu_mhz << '\n';
+  return out.str();
+}
+
+std::string describe(const RunRecord& run) {
+  std::ostringstream out;
+  out << run.uid << '|' << run.started << '|' << run.command_line << '|' << run.preset << '|'
+      << run.tool_version << '|' << run.git_commit << '|' << run.settings << '|' << run.device << '|'
+      << run.threads << '|' << run.label << '|' << name(run.status) << '\n';
+  const profiler::Facts& machine = run.machine;
+  out << machine.cpu << '|' << machine.physical_cores << '|' << machine.logical_cores << '|'
+      << machine.memory_bytes << '|' << machine.os << '|' << machine.kernel << '|' << machine.compiler;
+  for (const auto& cache : machine.caches) out << '|' << cache.name << ' ' << cache.bytes;
+  for (const auto& flag : machine.isa) out << '|' << flag;
+  for (const auto& [key, value] : machine.extra) out << '|' << key << '=' << value;
+  return out.str();
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "widebench_test_XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot create " + pattern);
+  path_ = pattern;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string bytes_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace wide::results::test

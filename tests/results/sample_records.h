@@ -1,0 +1,39 @@
+#pragma once
+// Records with a different value in every field, and a text of every field to compare them by.
+
+#include <filesystem>
+#include <string>
+
+#include "results/record.h"
+
+namespace wide::results::test {
+
+/// A passed case with two rivals, checks and samples.
+CaseRecord passed_case(const std::string& key = "mlp/n=4");
+/// A case of another verdict: no speed-ups, most numbers unknown.
+CaseRecord failed_case(const std::string& key = "mlp/n=8", Verdict verdict = Verdict::kFail);
+RunRecord sample_run();
+
+/// Every field, numbers exactly. Two records are equal when their texts are.
+std::string describe(const CaseRecord& record);
+/// The same; `id` and `origin` are left out, since a database gives them.
+std::string describe(const RunRecord& run);
+
+/// A new, empty folder that goes away with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// All bytes of a file.
+std::string bytes_of(const std::filesystem::path& path);
+
+}  // namespace wide::results::test
