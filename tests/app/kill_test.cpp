@@ -147,6 +147,10 @@ class Kill : public testing::Test {
     }
   }
 
+  void await_more_than(std::size_t cases) {
+    for (int i = 0; i < 1000 && stored() <= cases; ++i) std::this_thread::sleep_for(milliseconds(5));
+  }
+
   std::filesystem::path folder_;
 };
 
@@ -159,7 +163,9 @@ TEST_F(Kill, NothingIsLostOrDoubledAndResumeMeasuresTheRest) {
   std::size_t before = 0;
   for (int i = 0; i < kills; ++i) {
     auto process = start();
-    std::this_thread::sleep_for(milliseconds(20 + static_cast<int>(random() % 80)));
+    // In turn: at any moment since the start, and soon after a case was stored, however slow this build is.
+    if (i % 2 == 1) await_more_than(before);
+    std::this_thread::sleep_for(milliseconds(static_cast<int>(random() % 100)));
     const auto workers = workers_of(process.pid());
     process.send(SIGKILL);
     if (const int code = process.wait(); code == 0) break;  // it was done before the kill

@@ -60,6 +60,10 @@ struct Mishap {
 class Mishaps : public testing::TestWithParam<Mishap> {};
 
 TEST_P(Mishaps, CostThatCaseOnly) {
+#ifdef __SANITIZE_ADDRESS__
+  if (GetParam().subject == "exhaust")
+    GTEST_SKIP() << "AddressSanitizer ends a process that is out of memory in a way of its own";
+#endif
   auto with = options();
   with.timeout_seconds = GetParam().subject == "hang" ? 0.5 : 20;
   if (GetParam().subject == "exhaust") with.memory_limit_bytes = std::uint64_t{512} << 20;
