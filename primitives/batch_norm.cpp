@@ -6,13 +6,13 @@ namespace wide {
 namespace {
 
 // Every mapped operand but x is a vector over channels; what is shared is repeated for each member.
-Offer packed(const Call& call) {
-  Offer one = uniform_offer(call, Layout::kPacked);
+Offer packed(const Call& call, Layout layout) {
+  Offer one = uniform_offer(call, layout);
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
-    one.operands[i] = i == *call.operand_of(0) ? Layout::kPacked : Layout::kFolded;
+    one.operands[i] = i == *call.operand_of(0) ? layout : Layout::kFolded;
   }
   for (std::size_t i = 0; i < call.results.size(); ++i) {
-    one.results[i] = i == 0 ? Layout::kPacked : Layout::kFolded;
+    one.results[i] = i == 0 ? layout : Layout::kFolded;
   }
   one.cost = kernel_cost(1.5 * total_bytes(call));
   return one;
@@ -21,11 +21,14 @@ Offer packed(const Call& call) {
 Answer ask(const Call& call) {
   if (!call.operand_of(0)) return refuse("the input is a constant");
   if (call.operand_at(0)->type.rank() < 2) return refuse("the input has no channel axis");
-  return offer(packed(call));
+  Answer answer = offer(packed(call, Layout::kPacked));
+  if (can_hold(Layout::kPackedLast, call.results[0]))
+    answer.offers.push_back(packed(call, Layout::kPackedLast));
+  return answer;
 }
 
-Kernel prepare(const Call& call, const Offer&) {
-  return boxed(call, call.node);
+Kernel prepare(const Call& call, const Offer& offer) {
+  return boxed_as_offered(call, offer);
 }
 
 std::vector<Sample> samples(std::int64_t members) {

@@ -51,6 +51,21 @@ Kernel prepare_grouped(const Call& call, const Offer&) {
   return boxed(call, std::move(wide));
 }
 
+// The same with channels innermost: the order in which oneDNN computes.
+Answer ask_channels_last(const Call& call) {
+  if (!can_hold(Layout::kPackedLast, call.results[0]))
+    return refuse("only images and volumes have that order");
+  if (!is_batched(call)) return refuse("the input has no batch axis");
+  auto one = packed(call);
+  one.operands[*call.operand_of(kX)] = one.results[0] = Layout::kPackedLast;
+  one.operands[*call.operand_of(kW)] = Layout::kFoldedLast;
+  return offer(std::move(one));
+}
+
+Kernel prepare_channels_last(const Call& call, const Offer& offer) {
+  return keep_promises(call, offer, prepare_grouped(call, offer));
+}
+
 // x is shared: a dense convolution with N·Co output channels reads it once.
 Answer ask_dense(const Call& call) {
   if (!is_batched(call)) return refuse("the input has no batch axis");
@@ -161,7 +176,8 @@ Primitive conv() {
           nullptr,
           {{"dense", ask_dense, prepare_dense},
            {"folded", ask_folded, prepare_folded},
-           {"grouped", ask_grouped, prepare_grouped}},
+           {"grouped", ask_grouped, prepare_grouped},
+           {"channels_last", ask_channels_last, prepare_channels_last}},
           flops,
           samples};
 }

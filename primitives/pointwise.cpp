@@ -1,6 +1,7 @@
 // Wide pointwise operators: y[n] = f(a[n], b[n], …), with broadcasting.
 //   front    [N, …]         mapped operands get ones after N so that their axes line up
-//   packed   [B, N·C, …]    where every mapped operand has the result's rank and channels
+//   packed   [B, N·C, …]    where every mapped operand has the result's channels
+//   last     either of [N·B, C, …] and [B, N·C, …] with channels innermost; kernels keep the order in memory
 #include <algorithm>
 #include <array>
 
@@ -92,12 +93,14 @@ bool matches(std::string_view op) {
 
 Answer ask(const Call& call) {
   Answer answer = offer(uniform_offer(call, Layout::kFront));
-  if (packs_elementwise(call)) answer.offers.push_back(uniform_offer(call, Layout::kPacked));
+  for (const auto layout : {Layout::kPacked, Layout::kFoldedLast, Layout::kPackedLast}) {
+    if (auto one = elementwise_offer(call, layout)) answer.offers.push_back(std::move(*one));
+  }
   return answer;
 }
 
 Kernel prepare(const Call& call, const Offer& offer) {
-  if (offer.results[0] == Layout::kPacked) return boxed(call, call.node);
+  if (offer.results[0] != Layout::kFront) return boxed_as_offered(call, offer);
   const auto rank = call.results[0].rank();
   const bool aligned = std::all_of(call.operands.begin(), call.operands.end(), [&](const Operand& one) {
     return !one.mapped || one.type.rank() == rank;
@@ -121,7 +124,13 @@ std::vector<Sample> samples(std::int64_t members) {
       {"scalar operand", "aten.mul.Tensor", {x, {0.5}}, {{{5, 7}}}},
       {"mapped number", "aten.mul.Tensor", {x, y}, {{{5, 7}}, {{}}}},
       {"B equals N", "aten.add.Tensor", {x, y, {1.0}}, {{{members, members}}, {{members}}}},
-      {"channels broadcast", "aten.mul.Tensor", {x, y}, {{{2, 6, 4, 4}}, {{2, 6, 1, 1}}}},
+      {"channels broadcast", "aten.mul.Tensor", {x, y}, {{{2, 6, 4, 5}}, {{2, 6, 1, 1}}}},
+      {"channels without batch", "aten.mul.Tensor", {x, y}, {{{2, 6, 4, 5}}, {{6, 1, 1}}}},
+      {"shared channels", "aten.mul.Tensor", {x, y}, {{{2, 6, 4, 5}}, {{6, 1, 1}, false}}},
+      {"shared image", "aten.add.Tensor", {x, y, {1.0}}, {{{2, 6, 4, 5}}, {{4, 5}, false}}},
+      {"shared batch of images", "aten.add.Tensor", {x, y, {1.0}}, {{{2, 6, 4, 5}}, {{2, 1, 4, 5}, false}}},
+      {"the same shapes", "aten.add.Tensor", {x, y, {1.0}}, {{{2, 6, 4, 5}}, {{2, 6, 4, 5}}}},
+      {"volume", "aten.sub.Tensor", {x, y, {1.0}}, {{{2, 6, 4, 5, 3}}, {{2, 6, 4, 5, 3}, false}}},
       {"where", "aten.where.self", {x, y, z}, {{{5, 7}, true, at::kBool, 2}, {{5, 7}}, {{7}}}},
       {"clamp", "aten.clamp.default", {x, {-0.5}, {0.5}}, {{{5, 7}}}},
       {"compare", "aten.gt.Tensor", {x, y}, {{{5, 7}}, {{5, 1}}}},

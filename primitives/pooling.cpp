@@ -1,5 +1,5 @@
 // Wide pooling, padding and resizing: every channel on its own, so N goes to the channels or to the batch.
-//   packed [B, N·C, …]   folded [N·B, C, …]
+//   packed [B, N·C, …]   folded [N·B, C, …]   either with channels innermost
 #include <ATen/ATen.h>
 
 #include "primitives/support.h"
@@ -20,13 +20,15 @@ Answer ask(const Call& call) {
   const auto axes = spatial_axes(call.node.op);
   if (axes && call.operand_at(0)->type.rank() != axes + 2) return refuse("the input has no batch axis");
   if (call.operand_at(0)->type.rank() < 3) return refuse("the input has no channel and batch axes");
-  Answer answer = offer(uniform_offer(call, Layout::kPacked));
-  answer.offers.push_back(uniform_offer(call, Layout::kFolded));
+  Answer answer;
+  for (const auto layout : {Layout::kPacked, Layout::kFolded, Layout::kPackedLast, Layout::kFoldedLast}) {
+    if (can_hold(layout, call.results[0])) answer.offers.push_back(uniform_offer(call, layout));
+  }
   return answer;
 }
 
-Kernel prepare(const Call& call, const Offer&) {
-  return boxed(call, call.node);
+Kernel prepare(const Call& call, const Offer& offer) {
+  return boxed_as_offered(call, offer);
 }
 
 std::vector<Sample> samples(std::int64_t members) {

@@ -63,13 +63,59 @@ Kernel boxed(const Call& call, Node wide, Adapt adapt) {
   };
 }
 
-bool packs_elementwise(const Call& call) {
+Kernel keep_promises(const Call& call, const Offer& offer, Kernel kernel) {
+  if (std::none_of(offer.results.begin(), offer.results.end(), is_last)) return kernel;
+  std::vector<at::MemoryFormat> formats;
+  for (std::size_t i = 0; i < offer.results.size(); ++i)
+    formats.push_back(memory_format(offer.results[i], call.results[i].rank()));
+  return [formats, kernel](std::span<const at::Tensor> operands, std::span<at::Tensor> results) {
+    kernel(operands, results);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i].defined() && formats[i] != at::MemoryFormat::Contiguous)
+        results[i] = results[i].contiguous(formats[i]);
+    }
+  };
+}
+
+Kernel boxed_as_offered(const Call& call, const Offer& offer, Adapt adapt) {
+  return keep_promises(call, offer, boxed(call, call.node, std::move(adapt)));
+}
+
+namespace {
+
+// Axis 0 of an operand folded beside `result`, or nothing.
+std::optional<Layout> folded_operand(const Operand& operand, const ConcreteType& result, Layout layout) {
+  const bool full = operand.type.rank() == result.rank();
+  const auto rows = full ? operand.type.shape[0] : 1;
+  if (!operand.mapped && rows == 1) return Layout::kShared;
+  return full && rows == result.shape[0] ? std::optional(layout) : std::nullopt;
+}
+
+// Axis 1 of an operand packed beside `result`, or nothing. One without the batch axis, [C, …], folds.
+std::optional<Layout> packed_operand(const Operand& operand, const ConcreteType& result, Layout layout) {
+  const auto missing = result.rank() - operand.type.rank();
+  const auto channels = missing <= 1 ? operand.type.shape[static_cast<std::size_t>(1 - missing)] : 1;
+  if (!operand.mapped && channels == 1) return Layout::kShared;
+  if (missing > 1 || channels != result.shape[1]) return std::nullopt;
+  return missing == 0 ? layout : Layout::kFolded;
+}
+
+}  // namespace
+
+std::optional<Offer> elementwise_offer(const Call& call, Layout layout) {
   const auto& result = call.results[0];
-  if (result.rank() < 2) return false;
-  return std::all_of(call.operands.begin(), call.operands.end(), [&](const Operand& operand) {
-    if (!operand.mapped) return operand.type.elements() == 1;
-    return operand.type.rank() == result.rank() && operand.type.shape[1] == result.shape[1];
-  });
+  const bool packed = without_last(layout) == Layout::kPacked;
+  if (!can_hold(layout, result)) return std::nullopt;
+  auto one = uniform_offer(call, layout);
+  for (std::size_t i = 0; i < call.operands.size(); ++i) {
+    const auto& operand = call.operands[i];
+    if (!operand.mapped && operand.type.elements() == 1) continue;
+    const auto wanted =
+        packed ? packed_operand(operand, result, layout) : folded_operand(operand, result, layout);
+    if (!wanted) return std::nullopt;
+    one.operands[i] = *wanted;
+  }
+  return one;
 }
 
 Argument ints_argument(const std::vector<std::int64_t>& values) {

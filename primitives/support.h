@@ -2,6 +2,7 @@
 // What rules share: adapted operands, rewritten arguments, costs.
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "core/cost.h"
@@ -24,9 +25,15 @@ at::Tensor align_front(const at::Tensor& tensor, const ConcreteType& type, std::
 using Adapt = std::function<at::Tensor(std::size_t operand, const at::Tensor& tensor)>;
 Kernel boxed(const Call& call, Node wide, Adapt adapt = {});
 
-/// The layouts in which all mapped operands have the same logical rank as the results and the same channels,
-/// so that an elementwise operation may run packed.
-bool packs_elementwise(const Call& call);
+/// The node unchanged, in the layouts of `offer`: results promised with channels innermost are made so.
+Kernel boxed_as_offered(const Call& call, const Offer& offer, Adapt adapt = {});
+
+/// Results of `kernel` promised with channels innermost are copied into that order where they are not in it.
+Kernel keep_promises(const Call& call, const Offer& offer, Kernel kernel);
+
+/// How an elementwise operation runs in `layout` (not front): the layout of each operand, or nothing where
+/// axes would not line up.
+std::optional<Offer> elementwise_offer(const Call& call, Layout layout);
 
 /// Integers as an argument.
 Argument ints_argument(const std::vector<std::int64_t>& values);

@@ -146,26 +146,40 @@ TEST(Verify, RejectsBrokenGraphs) {
 
 TEST(Layout, ConversionsKeepEveryMember) {
   constexpr std::int64_t kMembers = 3;
-  constexpr std::array kAll = {Layout::kFront, Layout::kFolded, Layout::kPacked};
-  for (const auto& shape :
-       std::vector<std::vector<std::int64_t>>{{2, 5, 4}, {1, 5, 4}, {5, 7}, {3, 3}, {4}, {}, {2, 0}}) {
+  for (const auto& shape : std::vector<std::vector<std::int64_t>>{{2, 5, 4},
+                                                                  {1, 5, 4},
+                                                                  {5, 7},
+                                                                  {3, 3},
+                                                                  {4},
+                                                                  {},
+                                                                  {2, 0},
+                                                                  {2, 5, 4, 7},
+                                                                  {1, 5, 4, 7},
+                                                                  {2, 5, 1, 1},
+                                                                  {2, 1, 4, 7},
+                                                                  {1, 1, 4, 7},
+                                                                  {2, 5, 4, 7, 6},
+                                                                  {1, 5, 1, 1, 1},
+                                                                  {2, 0, 4, 7}}) {
     const ConcreteType type{at::kFloat, shape};
     const auto front = at::randn(physical_shape(type, Layout::kFront, kMembers));
-    for (const auto from : kAll) {
+    for (const auto from : kMappedLayouts) {
       if (!can_hold(from, type)) continue;
-      const auto source = convert(front, Layout::kFront, from, type, kMembers).contiguous();
+      const auto source = convert(front, Layout::kFront, from, type, kMembers);
       EXPECT_EQ(source.sizes(), at::IntArrayRef(physical_shape(type, from, kMembers)));
-      for (const auto to : kAll) {
+      EXPECT_TRUE(source.is_contiguous(memory_format(from, type.rank())));
+      for (const auto to : kMappedLayouts) {
         if (!can_hold(to, type)) continue;
         SCOPED_TRACE(testing::PrintToString(shape) + std::string(name(from)) + " to " +
                      std::string(name(to)));
         const auto got = convert(source, from, to, type, kMembers);
         EXPECT_EQ(got.sizes(), at::IntArrayRef(physical_shape(type, to, kMembers)));
+        EXPECT_TRUE(got.is_contiguous(memory_format(to, type.rank()))) << got.strides();
         for (std::int64_t i = 0; i < kMembers; ++i) {
           EXPECT_TRUE(member_view(got, to, type, i, kMembers).equal(front.select(0, i))) << i;
         }
-        if (type.elements() > 0 && is_free(from, to, type, kMembers)) {
-          EXPECT_TRUE(got.storage().is_alias_of(source.storage()));
+        if (type.elements() > 0) {
+          EXPECT_EQ(got.storage().is_alias_of(source.storage()), is_free(from, to, type, kMembers));
         }
       }
     }
@@ -174,9 +188,9 @@ TEST(Layout, ConversionsKeepEveryMember) {
 
 TEST(Layout, SharedBecomesTheSameForEachMember) {
   constexpr std::int64_t kMembers = 3;
-  const ConcreteType type{at::kFloat, {2, 5, 4}};
+  const ConcreteType type{at::kFloat, {2, 5, 4, 7}};
   const auto shared = at::randn(type.shape);
-  for (const auto to : {Layout::kFront, Layout::kFolded, Layout::kPacked}) {
+  for (const auto to : kMappedLayouts) {
     SCOPED_TRACE(std::string(name(to)));
     const auto got = convert(shared, Layout::kShared, to, type, kMembers);
     EXPECT_EQ(got.sizes(), at::IntArrayRef(physical_shape(type, to, kMembers)));
@@ -184,6 +198,28 @@ TEST(Layout, SharedBecomesTheSameForEachMember) {
       EXPECT_TRUE(member_view(got, to, type, i, kMembers).equal(shared));
     EXPECT_EQ(got.storage().is_alias_of(shared.storage()), is_free(Layout::kShared, to, type, kMembers));
   }
+}
+
+TEST(Layout, OneMemberIsInEveryLayoutWithoutACopyUnlessChannelsMove) {
+  const ConcreteType type{at::kFloat, {2, 5, 4, 7}};
+  const auto own = at::randn(type.shape);
+  for (const auto from : {Layout::kShared, Layout::kFront, Layout::kFolded, Layout::kPacked}) {
+    for (const auto to : kMappedLayouts) {
+      SCOPED_TRACE(std::string(name(from)) + " to " + std::string(name(to)));
+      const auto source = from == Layout::kShared ? own : convert(own, Layout::kShared, from, type, 1);
+      const auto got = convert(source, from, to, type, 1);
+      EXPECT_TRUE(member_view(got, to, type, 0, 1).equal(own));
+      EXPECT_EQ(is_free(from, to, type, 1), !is_last(to));
+      EXPECT_EQ(got.storage().is_alias_of(own.storage()), !is_last(to));
+    }
+  }
+  EXPECT_TRUE(is_free(Layout::kFoldedLast, Layout::kPackedLast, type, 1));
+}
+
+TEST(Layout, NamesAreReadAsTheyArePrinted) {
+  for (const auto layout : kMappedLayouts) EXPECT_EQ(find_layout(name(layout)), layout);
+  EXPECT_EQ(find_layout("shared"), Layout::kShared);
+  EXPECT_FALSE(find_layout("sideways"));
 }
 
 TEST(Compare, OnlyEqualOddNumbersAgree) {

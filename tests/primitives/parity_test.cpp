@@ -134,6 +134,9 @@ void expect_promised(const Case& made, const Offer& offer, const Tensors& result
     ASSERT_EQ(results[k].sizes(),
               at::IntArrayRef(physical_shape(call.results[k], offer.results[k], call.members)))
         << "result " << k;
+    ASSERT_TRUE(!is_last(offer.results[k]) ||
+                results[k].is_contiguous(memory_format(offer.results[k], call.results[k].rank())))
+        << "result " << k << " has strides " << results[k].strides();
     ASSERT_EQ(results[k].scalar_type(), call.results[k].dtype) << "result " << k;
   }
 }
@@ -158,9 +161,11 @@ void expect_no_cross_talk(const Case& made, const Strategy& strategy, const Offe
 
 void expect_parity(const Case& made, const Strategy& strategy, const Offer& offer,
                    const std::vector<Tensors>& reference) {
-  std::string layouts;
+  std::string layouts("operands");
   for (const auto layout : offer.operands) layouts.append(" ").append(name(layout));
-  SCOPED_TRACE("operands" + layouts);
+  layouts.append(", results");
+  for (const auto layout : offer.results) layouts.append(" ").append(name(layout));
+  SCOPED_TRACE(layouts);
   ASSERT_EQ(offer.operands.size(), made.operands.size());
   ASSERT_EQ(offer.results.size(), made.call.results.size());
   Tensors before;
