@@ -167,18 +167,18 @@ TEST(Layout, ConversionsKeepEveryMember) {
       if (!can_hold(from, type)) continue;
       const auto source = convert(front, Layout::kFront, from, type, kMembers);
       EXPECT_EQ(source.sizes(), at::IntArrayRef(physical_shape(type, from, kMembers)));
-      EXPECT_TRUE(source.is_contiguous(memory_format(from, type.rank())));
+      if (type.elements() > 0) EXPECT_TRUE(source.is_contiguous(memory_format(from, type.rank())));
       for (const auto to : kMappedLayouts) {
         if (!can_hold(to, type)) continue;
         SCOPED_TRACE(testing::PrintToString(shape) + std::string(name(from)) + " to " +
                      std::string(name(to)));
         const auto got = convert(source, from, to, type, kMembers);
         EXPECT_EQ(got.sizes(), at::IntArrayRef(physical_shape(type, to, kMembers)));
-        EXPECT_TRUE(got.is_contiguous(memory_format(to, type.rank()))) << got.strides();
         for (std::int64_t i = 0; i < kMembers; ++i) {
           EXPECT_TRUE(member_view(got, to, type, i, kMembers).equal(front.select(0, i))) << i;
         }
         if (type.elements() > 0) {
+          EXPECT_TRUE(got.is_contiguous(memory_format(to, type.rank()))) << got.strides();
           EXPECT_EQ(got.storage().is_alias_of(source.storage()), is_free(from, to, type, kMembers));
         }
       }
