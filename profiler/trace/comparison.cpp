@@ -1,0 +1,157 @@
+#include "profiler/trace/comparison.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "profiler/trace/kernels.h"
+
+// Note [Gain]
+// A pass is busy + host wait + the rest (Note [Idle]), so the gain of a traced pass is the sum of what each
+// of these gave. Busy splits into work that only moves data ("layout copies") and the rest ("kernel
+// efficiency"), in the proportion of their summed times. The host's part splits into launches that are gone,
+// each at the rival's mean host time per launch, and what is left, which joins the other idle time. The four
+// add up to the gain of the traced passes exactly; what that differs from the untraced gain is the residual,
+// and is shown.
+
+namespace wide::profiler {
+namespace {
+
+constexpr double kMicrosecond = 1000;
+
+struct PerPass {
+  double wall, busy, copies, host, rest, launches;
+};
+
+PerPass per_pass(const Activity& a) {
+  const auto us = [&](std::int64_t ns) { return a.per_pass(ns) / kMicrosecond; };
+  const double copying = a.work > 0 ? static_cast<double>(a.copies) / static_cast<double>(a.work) : 0;
+  const double busy = us(a.busy);
+  return {
+      us(a.wall), busy, busy * copying, us(a.host_wait), us(a.kernel_wait + a.other), a.per_pass(a.launches)};
+}
+
+double untraced_or(const Trace& trace, double traced) {
+  return trace.completeness.untraced_us > 0 ? trace.completeness.untraced_us : traced;
+}
+
+GainSplit split(const Trace& wide, const Activity& wide_activity, const Trace& rival,
+                const Activity& rival_activity) {
+  const auto w = per_pass(wide_activity), r = per_pass(rival_activity);
+  GainSplit gain;
+  // Both untraced or both traced: a mixture would compare the capture with no capture.
+  const bool untraced = wide.completeness.untraced_us > 0 && rival.completeness.untraced_us > 0;
+  gain.wide_us = untraced ? untraced_or(wide, w.wall) : w.wall;
+  gain.rival_us = untraced ? untraced_or(rival, r.wall) : r.wall;
+  gain.launch_us = r.launches > 0 ? r.host / r.launches : 0;
+  gain.launches_removed = (r.launches - w.launches) * gain.launch_us;
+  gain.idle_recovered = (r.host - w.host) + (r.rest - w.rest) - gain.launches_removed;
+  gain.layout_copies = r.copies - w.copies;
+  gain.kernel_efficiency = (r.busy - w.busy) - gain.layout_copies;
+  gain.residual = gain.gained() -
+                  (gain.launches_removed + gain.idle_recovered + gain.layout_copies + gain.kernel_efficiency);
+  return gain;
+}
+
+bool same_nodes(const Trace& a, const Trace& b) {
+  return !a.nodes.empty() && a.nodes.size() == b.nodes.size() &&
+         std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(),
+                    [](const TraceNode& x, const TraceNode& y) { return x.op == y.op; });
+}
+
+Change change_of(const DiffRow& row, double threshold) {
+  constexpr double kHalf = 0.5;
+  if (row.count_before == 0) return Change::kAdded;
+  if (row.count_after == 0) return Change::kRemoved;
+  // Per pass, so that captures of different length compare: less than half a call is none.
+  if (row.count_after - row.count_before >= kHalf) return Change::kMore;
+  if (row.count_before - row.count_after >= kHalf) return Change::kFewer;
+  const double ratio = row.mean_before_us > 0 ? row.mean_after_us / row.mean_before_us : 1;
+  return ratio > 1 + threshold ? Change::kSlower : ratio < 1 - threshold ? Change::kFaster : Change::kSame;
+}
+
+}  // namespace
+
+std::string_view name(Change change) {
+  constexpr std::array<std::string_view, 7> kNames = {"added",  "removed", "more", "fewer",
+                                                      "slower", "faster",  "same"};
+  return kNames[static_cast<std::size_t>(change)];
+}
+
+std::vector<NodeTime> node_times(const Trace& trace, const Structure& structure) {
+  std::vector<NodeTime> times(trace.nodes.size() + 1);
+  for (std::size_t i = 0; i < trace.nodes.size(); ++i) times[i].node = static_cast<std::int32_t>(i);
+  const auto& slices = trace.slices;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    if (!structure.counts(trace, i)) continue;
+    const auto node = slices.node(i);
+    auto& time = node >= 0 ? times[static_cast<std::size_t>(node)] : times.back();
+    const auto duration = static_cast<double>(slices.duration(i));
+    if (slices.kind(i) == Kind::kNode) time.total_us += duration;
+    if (slices.kind(i) == Kind::kConversion) time.conversion_us += duration;
+    if (!structure.work[i]) continue;
+    if (node < 0 && !structure.copy[i]) continue;  // work outside of nodes is no node's
+    time.work_us += duration, time.launches += 1;
+    if (structure.copy[i]) time.copy_us += duration;
+  }
+  const auto passes = static_cast<double>(std::max<std::int64_t>(1, trace.passes));
+  for (auto& time : times) {
+    for (auto* us : {&time.total_us, &time.conversion_us, &time.work_us, &time.copy_us})
+      *us /= kMicrosecond * passes;
+    time.launches /= passes;
+  }
+  return times;
+}
+
+double coverage_of_nodes(const Activity& activity) {
+  return activity.wall > 0 ? static_cast<double>(activity.in_nodes) / static_cast<double>(activity.wall) : 0;
+}
+
+Comparison compare(const Trace& wide, const Structure& wide_structure, const Trace& rival,
+                   const Structure& rival_structure) {
+  Comparison result;
+  result.wide = wide.contender, result.rival = rival.contender;
+  result.wide_activity = activity(wide, wide_structure);
+  result.rival_activity = activity(rival, rival_structure);
+  result.members = wide.members;
+  result.wide_launches = result.wide_activity.per_pass(result.wide_activity.launches);
+  result.rival_launches = result.rival_activity.per_pass(result.rival_activity.launches);
+  result.gain = split(wide, result.wide_activity, rival, result.rival_activity);
+  result.aligned = same_nodes(wide, rival);
+  if (!result.aligned) return result;
+  const auto ours = node_times(wide, wide_structure), theirs = node_times(rival, rival_structure);
+  for (std::size_t i = 0; i < ours.size(); ++i) result.nodes.push_back({ours[i], theirs[i]});
+  return result;
+}
+
+std::vector<DiffRow> diff(const Trace& before, const Structure& before_structure, const Trace& after,
+                          const Structure& after_structure, double threshold) {
+  std::map<std::pair<std::string, Kind>, DiffRow> rows;
+  const auto passes_before = static_cast<double>(std::max<std::int64_t>(1, before.passes));
+  const auto passes_after = static_cast<double>(std::max<std::int64_t>(1, after.passes));
+  for (const auto& kernel : kernels(before, before_structure)) {
+    auto& row = rows[{kernel.name, kernel.kind}];
+    row.count_before = static_cast<double>(kernel.count) / passes_before;
+    row.mean_before_us = kernel.mean() / kMicrosecond;
+    row.total_before_us = static_cast<double>(kernel.total) / kMicrosecond / passes_before;
+  }
+  for (const auto& kernel : kernels(after, after_structure)) {
+    auto& row = rows[{kernel.name, kernel.kind}];
+    row.count_after = static_cast<double>(kernel.count) / passes_after;
+    row.mean_after_us = kernel.mean() / kMicrosecond;
+    row.total_after_us = static_cast<double>(kernel.total) / kMicrosecond / passes_after;
+  }
+  std::vector<DiffRow> result;
+  for (auto& [key, row] : rows) {
+    row.name = key.first, row.kind = key.second;
+    row.change = change_of(row, threshold);
+    result.push_back(std::move(row));
+  }
+  std::stable_sort(result.begin(), result.end(), [](const DiffRow& a, const DiffRow& b) {
+    return std::abs(a.delta_us()) > std::abs(b.delta_us());
+  });
+  return result;
+}
+
+}  // namespace wide::profiler

@@ -1,0 +1,226 @@
+// What is read out of traces whose times are known.
+#include <gtest/gtest.h>
+
+#include "formats/error.h"
+#include "profiler/trace/activity.h"
+#include "profiler/trace/comparison.h"
+#include "profiler/trace/intervals.h"
+#include "profiler/trace/kernels.h"
+#include "profiler/trace/roofline.h"
+#include "profiler/trace/sample_traces.h"
+
+namespace wide::profiler {
+namespace {
+
+TEST(IntervalsTest, UnionOverlapAndGaps) {
+  const auto a = united({{5, 9}, {0, 2}, {1, 3}, {9, 10}, {4, 4}, {8, 6}});
+  EXPECT_EQ(a, (std::vector<Span>{{0, 3}, {5, 10}}));
+  EXPECT_EQ(length(a), 8);
+  const auto b = united({{2, 6}, {7, 8}, {9, 20}});
+  EXPECT_EQ(overlap(a, b), (std::vector<Span>{{2, 3}, {5, 6}, {7, 8}, {9, 10}}));
+  EXPECT_EQ(gaps(a, b), (std::vector<Span>{{0, 2}, {6, 7}, {8, 9}}));
+  EXPECT_EQ(gaps({{0, 10}}, {}), (std::vector<Span>{{0, 10}}));
+  EXPECT_EQ(gaps({}, {{0, 1}}), std::vector<Span>{});
+}
+
+TEST(StructureTest, LeavesAreTheWorkOfACpu) {
+  const auto trace = test::wide_trace();
+  const auto nesting = structure(trace);
+  EXPECT_FALSE(nesting.device);
+  for (std::size_t i = 0; i < trace.slices.size(); ++i) {
+    const auto text = trace.names[trace.slices.name(i)];
+    const bool leaf = text == "aten::addmm" || text == "aten::copy_" || text == "aten::clamp_min";
+    EXPECT_EQ(nesting.work[i], leaf) << text;
+    EXPECT_EQ(nesting.copy[i], text == "aten::copy_") << text;
+    if (text == "aten::linear") {
+      EXPECT_EQ(nesting.self[i], 80);
+    }
+  }
+}
+
+TEST(KernelsTest, AddsUpByName) {
+  const auto trace = test::eager_trace();
+  const auto rows = kernels(trace, structure(trace));
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].name, "aten::addmm");
+  EXPECT_EQ(rows[0].count, 16);
+  EXPECT_EQ(rows[0].total, 1200);
+  EXPECT_EQ(rows[0].min, 75);
+  EXPECT_EQ(rows[0].max, 75);
+  EXPECT_EQ(rows[0].median, 75);
+  EXPECT_DOUBLE_EQ(rows[0].share, 0.6);
+  EXPECT_EQ(rows[1].count, 4);
+}
+
+TEST(ActivityTest, SplitsTheTimeOfACpu) {
+  const auto trace = test::wide_trace();
+  const auto result = activity(trace, structure(trace));
+  EXPECT_EQ(result.wall, 2000);
+  EXPECT_EQ(result.busy, 2 * (300 + 80 + 200));
+  EXPECT_EQ(result.host_wait, 2 * (800 - 580));  // in nodes, outside the leaves
+  EXPECT_EQ(result.other, 2 * 200);
+  EXPECT_EQ(result.kernel_wait, 0);
+  EXPECT_EQ(result.wall, result.busy + result.host_wait + result.kernel_wait + result.other);
+  EXPECT_EQ(result.launches, 6);
+  EXPECT_EQ(result.copies, 160);
+  EXPECT_DOUBLE_EQ(coverage_of_nodes(result), 0.8);
+}
+
+TEST(ActivityTest, SplitsTheIdleTimeOfADevice) {
+  const auto trace = test::device_trace();
+  const auto result = activity(trace, structure(trace));
+  EXPECT_EQ(result.wall, 100'000);
+  EXPECT_EQ(result.busy, 9'000 + 14'000 + 10'000 + 20'000);  // the overlap counts once
+  EXPECT_EQ(result.work, 9'000 + 9'000 + 10'000 + 10'000 + 20'000);
+  EXPECT_EQ(result.host_wait, 1'000 + 15'000);
+  EXPECT_EQ(result.kernel_wait, 1'000);
+  EXPECT_EQ(result.other, 10'000 + 20'000);
+  EXPECT_EQ(result.wall, result.busy + result.host_wait + result.kernel_wait + result.other);
+  EXPECT_EQ(result.launches, 5);
+  EXPECT_EQ(result.copies, 20'000);
+}
+
+TEST(ActivityTest, AnEmptyTraceIsNoFault) {
+  const Trace trace;
+  const auto nesting = structure(trace);
+  EXPECT_EQ(activity(trace, nesting).wall, 0);
+  EXPECT_TRUE(kernels(trace, nesting).empty());
+  EXPECT_TRUE(memory_use(trace).timeline.empty());
+  EXPECT_EQ(compare(trace, nesting, trace, nesting).gain.gained(), 0);
+  EXPECT_TRUE(diff(trace, nesting, trace, nesting).empty());
+}
+
+TEST(MemoryTest, FindsThePeakAndKeepsItWhenThinned) {
+  const auto trace = test::wide_trace();
+  const auto all = memory_use(trace);
+  EXPECT_EQ(all.peak, 4096);
+  EXPECT_EQ(all.peak_time, 200);
+  EXPECT_EQ(all.timeline.size(), 6u);
+  const auto thin = memory_use(trace, 2);
+  EXPECT_EQ(thin.timeline.size(), 2u);
+  EXPECT_EQ(thin.timeline[0].value, 4096);
+}
+
+TEST(ComparisonTest, AlignsByNode) {
+  const auto wide = test::wide_trace(), eager = test::eager_trace();
+  const auto result = compare(wide, structure(wide), eager, structure(eager));
+  ASSERT_TRUE(result.aligned);
+  ASSERT_EQ(result.nodes.size(), 4u);
+  EXPECT_DOUBLE_EQ(result.nodes[0].wide.total_us, 0.4);
+  EXPECT_DOUBLE_EQ(result.nodes[0].rival.total_us, 1.0);  // both members
+  EXPECT_DOUBLE_EQ(result.nodes[0].rival.launches, 8);
+  EXPECT_DOUBLE_EQ(result.nodes[1].wide.conversion_us, 0.1);
+  EXPECT_DOUBLE_EQ(result.nodes[1].wide.copy_us, 0.08);
+  EXPECT_DOUBLE_EQ(result.nodes[2].wide.total_us, 0);  // computed at build
+  EXPECT_DOUBLE_EQ(result.wide_launches, 3);
+  EXPECT_DOUBLE_EQ(result.rival_launches, 10);
+  EXPECT_DOUBLE_EQ(result.launches_saved_per_member(), 3.5);
+}
+
+TEST(ComparisonTest, SplitsTheGainWithoutRemainderWhereNothingElseWasMeasured) {
+  const auto wide = test::wide_trace(), eager = test::eager_trace();
+  const auto gain = compare(wide, structure(wide), eager, structure(eager)).gain;
+  EXPECT_DOUBLE_EQ(gain.gained(), 1.0);
+  // eager: busy 1.0 us, host 0.8, other 0.2; wide: busy 0.58 (0.08 of it copies), host 0.22, other 0.2.
+  EXPECT_NEAR(gain.launch_us, 0.08, 1e-9);
+  EXPECT_NEAR(gain.launches_removed, 7 * 0.08, 1e-9);
+  EXPECT_NEAR(gain.idle_recovered, 0.58 - 0.56, 1e-9);
+  EXPECT_NEAR(gain.layout_copies, -0.08, 1e-9);
+  EXPECT_NEAR(gain.kernel_efficiency, 0.5, 1e-9);
+  EXPECT_NEAR(gain.residual, 0, 1e-9);
+}
+
+TEST(ComparisonTest, WhatCapturingAddedIsTheResidual) {
+  auto wide = test::wide_trace(), eager = test::eager_trace();
+  wide.completeness.untraced_us = 0.9, eager.completeness.untraced_us = 1.7;
+  const auto gain = compare(wide, structure(wide), eager, structure(eager)).gain;
+  EXPECT_DOUBLE_EQ(gain.gained(), 0.8);
+  EXPECT_NEAR(gain.residual, -0.2, 1e-9);
+  eager.completeness.untraced_us = 0;  // one side only: both traced
+  EXPECT_DOUBLE_EQ(compare(wide, structure(wide), eager, structure(eager)).gain.gained(), 1.0);
+}
+
+TEST(ComparisonTest, DifferentGraphsAreNotAligned) {
+  auto wide = test::wide_trace();
+  const auto eager = test::eager_trace();
+  wide.nodes.pop_back();
+  EXPECT_FALSE(compare(wide, structure(wide), eager, structure(eager)).aligned);
+}
+
+TEST(DiffTest, NamesEveryChange) {
+  Trace before, after;
+  before.passes = after.passes = 1;
+  before.track({}), after.track({});
+  const auto add = [](Trace& trace, const char* what, std::int64_t duration, int count) {
+    for (int i = 0; i < count; ++i) {
+      Slice slice{.start = std::ssize(std::vector<int>(trace.slices.size())) * 10'000, .duration = duration};
+      slice.name = trace.names.intern(what), slice.kind = Kind::kOperator;
+      trace.slices.push(slice);
+    }
+  };
+  add(before, "gone", 100, 1), add(after, "new", 200, 1);
+  add(before, "more", 100, 1), add(after, "more", 100, 3);
+  add(before, "fewer", 100, 3), add(after, "fewer", 100, 1);
+  add(before, "slower", 100, 2), add(after, "slower", 150, 2);
+  add(before, "faster", 100, 2), add(after, "faster", 50, 2);
+  add(before, "same", 100, 2), add(after, "same", 102, 2);
+  std::map<std::string, std::string> found;
+  const auto rows = diff(before, structure(before), after, structure(after));
+  for (const auto& row : rows) found[row.name] = name(row.change);
+  EXPECT_EQ(found, (std::map<std::string, std::string>{{"gone", "removed"},
+                                                       {"new", "added"},
+                                                       {"more", "more"},
+                                                       {"fewer", "fewer"},
+                                                       {"slower", "slower"},
+                                                       {"faster", "faster"},
+                                                       {"same", "same"}}));
+  EXPECT_EQ(rows.back().name, "same");
+}
+
+Peaks test_peaks() {
+  Peaks peaks{.machine = "m", .device = "cpu", .threads = 2};
+  peaks.flops["float32"] = 1e10;  // 0.2 us for the linear
+  peaks.bandwidth = {{1e3, 4e8}, {1e8, 1e8}};
+  peaks.launch_us = 0.05;
+  return peaks;
+}
+
+TEST(RooflineTest, FractionAndWhatBinds) {
+  const auto trace = test::wide_trace();
+  const auto result = roofline(trace, structure(trace), test_peaks(), "float32");
+  ASSERT_EQ(result.nodes.size(), 2u);                          // the one computed at build is left out
+  EXPECT_NEAR(result.nodes[0].roof_us, 96 / 4e8 * 1e6, 1e-9);  // memory: 96 bytes from a cache
+  EXPECT_NEAR(result.nodes[0].fraction(), 0.6, 1e-9);
+  EXPECT_EQ(result.nodes[0].bound, Bound::kMemory);
+  EXPECT_NEAR(result.nodes[0].practical_us, 0.24 + 0.05, 1e-9);
+  EXPECT_EQ(result.nodes[1].bound, Bound::kHost);
+  EXPECT_NEAR(result.total.time_us, 0.8, 1e-9);
+  EXPECT_NEAR(result.nodes[0].share + result.nodes[1].share, 1, 1e-9);
+  const auto unknown = roofline(trace, structure(trace), test_peaks(), "float64");
+  EXPECT_NEAR(unknown.nodes[0].roof_us, 0.24, 1e-9);
+}
+
+TEST(RooflineTest, PeaksAreStoredAndRead) {
+  const auto peaks = peaks_from_text(to_text(test_peaks()));
+  EXPECT_EQ(peaks.flops.at("float32"), 1e10);
+  EXPECT_EQ(peaks.bandwidth.size(), 2u);
+  EXPECT_EQ(peaks.bytes_per_second(2e3), 4e8);
+  EXPECT_EQ(peaks.bytes_per_second(1e9), 1e8);
+  for (const char* text : {"", "{}", "[1]", R"({"machine": 3})"}) EXPECT_THROW(peaks_from_text(text), Error);
+}
+
+TEST(RooflineTest, SvgIsWellFormedWhateverTheNames) {
+  auto trace = test::wide_trace();
+  trace.nodes[0].name = "<script>\"&\x1b\xff", trace.subject = "a<b>&c";
+  const auto svg = to_svg(roofline(trace, structure(trace), test_peaks(), "float32"), trace);
+  EXPECT_EQ(svg.find("<script"), std::string::npos);
+  EXPECT_NE(svg.find("a&lt;b&gt;&amp;c"), std::string::npos);
+  EXPECT_EQ(svg.find('\xff'), std::string::npos);
+  std::size_t circles = 0;
+  for (auto at = svg.find("<title>"); at != std::string::npos; at = svg.find("<title>", at + 1)) ++circles;
+  EXPECT_EQ(circles, 2u);
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+}
+
+}  // namespace
+}  // namespace wide::profiler
