@@ -1,0 +1,56 @@
+#pragma once
+// Memory for the tensors of a model, kept between passes: libtorch's CPU allocator asks the system each time,
+// and a wide tensor is often large enough to be unmapped and faulted in again in every pass.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace wide {
+
+/// Blocks of freed tensors, handed out again by size. A tensor may outlive its pool and be freed on any
+/// thread.
+///
+/// Linking this library puts an allocator in front of libtorch's for the CPU, at load: outside of a Scope it
+/// does as libtorch's own.
+class MemoryPool {
+ public:
+  struct Statistics {
+    std::int64_t system_allocations = 0;  ///< blocks that were not at hand
+    std::int64_t reused = 0;              ///< blocks that were
+    std::int64_t bytes_held = 0;          ///< by the pool: free and in use
+    std::int64_t bytes_in_use = 0;
+  };
+
+  MemoryPool();
+  ~MemoryPool();
+  MemoryPool(const MemoryPool&) = delete;
+  MemoryPool& operator=(const MemoryPool&) = delete;
+
+  Statistics statistics() const;
+  /// Gives free blocks back to the system.
+  void trim();
+
+  /// Fills free blocks with 0xff, NaN in every float: what is read before it is written shows.
+  void poison();
+
+  /// While it lives, tensors that this thread makes lie in the pool.
+  class Scope {
+   public:
+    explicit Scope(MemoryPool& pool);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    void* previous_;
+  };
+
+ private:
+  struct Shelf;
+  friend class PoolAllocator;
+  friend class Scope;
+  Shelf* shelf_;
+};
+
+}  // namespace wide
