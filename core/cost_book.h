@@ -1,0 +1,37 @@
+#pragma once
+// Measured costs, kept on disk between runs: what was timed once on this machine is not timed again.
+
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace wide {
+
+/// Nanoseconds by key. A key says everything that the time depends on but the machine; the machine is in the
+/// file's name. Safe to use from several threads, and from several processes on one file.
+class CostBook {
+ public:
+  /// Kept in memory only.
+  CostBook() = default;
+  /// Reads `file` if it is there; what cannot be read is left out, never an error: a cost is measured again.
+  explicit CostBook(std::filesystem::path file);
+
+  std::optional<double> find(const std::string& key) const;
+  /// Appends to the file at once; a file that cannot be written is left alone.
+  void add(const std::string& key, double nanoseconds);
+  std::size_t size() const;
+  const std::filesystem::path& file() const { return file_; }
+
+  /// `$XDG_CACHE_HOME/widebench/costs/MACHINE.tsv`, the machine being processor, instruction set and
+  /// libtorch; empty where there is no home.
+  static std::filesystem::path default_file();
+
+ private:
+  mutable std::mutex mutex_;
+  std::filesystem::path file_;
+  std::unordered_map<std::string, double> costs_;
+};
+
+}  // namespace wide

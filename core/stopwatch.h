@@ -1,0 +1,22 @@
+#pragma once
+// Times of short functions, taken in turns so that a slow moment of the machine hits all of them.
+
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace wide {
+
+struct StopwatchOptions {
+  int rounds = 7;         ///< of every function, in turns
+  double sample_us = 60;  ///< a function is repeated until a sample is this long
+  double seconds_each =
+      0.03;  ///< a function is not run for longer than this in all, but `least_rounds` times
+  int least_rounds = 3;
+};
+
+/// Median nanoseconds of a call of each; infinity for one that throws.
+std::vector<double> time_in_turns(std::span<const std::function<void()>> functions,
+                                  const StopwatchOptions& options = {});
+
+}  // namespace wide
