@@ -11,7 +11,8 @@ nlohmann::json to_json(const Coverage& coverage) {
           {"shared", coverage.shared},
           {"constant", coverage.constant},
           {"conversions", coverage.conversions},
-          {"copies", coverage.copies}};
+          {"copies", coverage.copies},
+          {"schedule", coverage.schedule}};
 }
 
 std::string describe(const Coverage& coverage, std::int64_t members) {

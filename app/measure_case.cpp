@@ -31,6 +31,8 @@ Prepared prepare(const presets::CaseSpec& spec) {
   BuildOptions options;
   options.seed = spec.seed;
   options.strategies.all = spec.strategy;
+  options.tuning.tuning = Tuning::kMeasure;
+  options.costs = std::make_shared<CostBook>(CostBook::default_file());
   check_choice(options.strategies);
   if (spec.kind == "model") {
     auto loaded = load({spec.model}, {spec.weights.begin(), spec.weights.end()});
@@ -47,9 +49,10 @@ Prepared prepare(const presets::CaseSpec& spec) {
 
 nlohmann::json plan_json(const Build& built) {
   nlohmann::json plan = to_json(coverage(built));
-  for (std::size_t i = 0; i < built.plan.nodes.size(); ++i) {
+  plan["tuning_ms"] = built.tuning_milliseconds;
+  for (std::size_t i = 0; i < built.plan().nodes.size(); ++i) {
     plan["strategies"].push_back(
-        {{"op", built.canonical.nodes[i].op}, {"strategy", built.plan.nodes[i].strategy}});
+        {{"op", built.optimized.nodes[i].op}, {"strategy", built.plan().nodes[i].strategy}});
   }
   return plan;
 }
@@ -87,7 +90,7 @@ void measure_case(const presets::CaseSpec& spec, CaseRecord& record) {
   auto [model, inputs] = prepare(spec);
   const auto& built = model.build(inputs);
   record.plan = plan_json(built);
-  record.compile_us = built.milliseconds * 1000;
+  record.compile_us = (built.milliseconds - built.tuning_milliseconds) * 1000;
   add_proof(record, prove(model, inputs));
   if (record.verdict != Verdict::kPass) return;
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "app/thread_team.h"
 #include "core/interpreter.h"
+#include "core/thread_team.h"
 #include "core/wide_model.h"
 
 namespace wide::app {

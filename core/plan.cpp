@@ -1,11 +1,7 @@
 #include "core/plan.h"
 
 #include <algorithm>
-#include <limits>
-#include <optional>
 
-#include "core/cost.h"
-#include "core/operators.h"
 #include "core/sequential.h"
 #include "core/text.h"
 #include "formats/error.h"
@@ -13,198 +9,79 @@
 namespace wide {
 namespace {
 
-double conversion_cost(Layout from, Layout to, const ConcreteType& type, std::int64_t members,
-                       bool constant) {
-  if (constant || from == to) return 0;
-  if (is_free(from, to, type, members)) return 300;  // a view
-  return kernel_cost(2.0 * static_cast<double>(type.bytes() * members));
+constexpr std::string_view kStage = "plan";
+
+NodePlan fixed(const NodeCandidates& node, std::string_view strategy) {
+  NodePlan plan;
+  plan.primitive = node.primitive;
+  plan.strategy = strategy;
+  plan.offer.operands.assign(node.call.operands.size(), Layout::kShared);
+  plan.offer.results.assign(node.call.results.size(), Layout::kShared);
+  return plan;
 }
 
-// "aten.conv2d.default" -> "conv2d"
-std::string operator_kind(std::string_view op) {
-  const auto first = op.find('.'), last = op.rfind('.');
-  if (first == std::string_view::npos || last <= first) return std::string(op);
-  return std::string(op.substr(first + 1, last - first - 1));
+NodePlan chosen(const NodeCandidates& node, std::size_t index) {
+  if (node.kind == NodeKind::kConstant) return fixed(node, kConstantStrategy);
+  if (node.kind == NodeKind::kShared) return fixed(node, kSharedStrategy);
+  const auto& candidate = node.candidates[index];
+  NodePlan plan{
+      node.primitive, std::string(candidate.strategy->name), candidate.offer, candidate.measured, {},
+      node.refusals};
+  for (std::size_t i = 0; i < node.candidates.size(); ++i) {
+    const auto& other = node.candidates[i];
+    if (i == index) continue;
+    plan.alternatives.push_back({std::string(other.strategy->name), other.offer.operands, other.offer.results,
+                                 other.offer.cost, other.measured});
+  }
+  return plan;
 }
 
-bool has_strategy(const Primitive& primitive, std::string_view name) {
-  return name == "auto" || name == kSequential.name ||
-         std::any_of(primitive.strategies.begin(), primitive.strategies.end(),
-                     [&](const Strategy& strategy) { return strategy.name == name; });
+Plan assemble(const std::vector<ValueState>& states, const std::vector<NodeCandidates>& nodes,
+              std::int64_t members, const LayoutChoice& choice) {
+  Plan plan{members, {}, states, choice.conversions, choice.cost, choice.exact};
+  for (std::size_t i = 0; i < nodes.size(); ++i) plan.nodes.push_back(chosen(nodes[i], choice.candidates[i]));
+  for (std::size_t id = 0; id < states.size(); ++id) plan.values[id].layout = choice.layouts[id];
+  return plan;
 }
 
-std::string strategy_names(const Primitive& primitive) {
-  std::string names = "auto";
-  for (const auto& strategy : primitive.strategies) names.append(", ").append(strategy.name);
-  return names.append(", ").append(kSequential.name);
+std::string layouts_text(const std::vector<Layout>& layouts) {
+  std::string text;
+  for (const auto layout : layouts) text.append(text.empty() ? "" : ", ").append(name(layout));
+  return text;
 }
 
-class Planner {
- public:
-  Planner(const Graph& graph, const std::vector<ValueState>& inputs, std::int64_t members,
-          const StrategyChoice& choice)
-      : graph_(graph), members_(members), choice_(choice) {
-    plan_.values = spread_states(graph, inputs);
+std::string first_result(const Graph& graph, const Node& node) {
+  for (const auto id : node.results) {
+    if (id >= 0) return graph.values[static_cast<std::size_t>(id)].name;
   }
+  return {};
+}
 
-  Plan run() {
-    for (const auto& node : graph_.nodes) plan_.nodes.push_back(choose(node));
-    return std::move(plan_);
-  }
+std::string time_text(double nanoseconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, nanoseconds < 1e6 ? "%.1f us" : "%.2f ms",
+                nanoseconds < 1e6 ? nanoseconds / 1e3 : nanoseconds / 1e6);
+  return text;
+}
 
- private:
-  ValueState& state(ValueId id) { return plan_.values[static_cast<std::size_t>(id)]; }
-  ConcreteType type(ValueId id) const { return concrete(graph_.values[static_cast<std::size_t>(id)]); }
-
-  NodePlan choose(const Node& node) {
-    const auto local = localize(node);
-    const bool mapped = std::any_of(node.results.begin(), node.results.end(),
-                                    [&](ValueId id) { return id >= 0 && state(id).mapped; });
-    NodePlan chosen;
-    const auto* primitive = find_primitive(node.op);
-    if (primitive) chosen.primitive = primitive->name;
-    if (!mapped) {
-      const bool constant = std::all_of(node.results.begin(), node.results.end(),
-                                        [&](ValueId id) { return id < 0 || state(id).constant; });
-      chosen.strategy = constant ? "constant" : "shared";
-      chosen.offer.operands.assign(local.operands.size(), Layout::kShared);
-      chosen.offer.results.assign(node.results.size(), Layout::kShared);
-      return chosen;
-    }
-    const auto call = make_call(graph_, node, plan_.values, members_);
-    pick(node, local.operands, call, primitive, chosen);
-    settle(node, local.operands, chosen.offer);
-    return chosen;
+// The candidate that `choice` means; none is an error that says why.
+std::size_t find_candidate(const Graph& graph, const Node& node, const NodeCandidates& candidates,
+                           const NodeChoice& choice) {
+  for (std::size_t i = 0; i < candidates.candidates.size(); ++i) {
+    const auto& one = candidates.candidates[i];
+    if (one.strategy->name == choice.strategy && one.offer.operands == choice.operands &&
+        one.offer.results == choice.results)
+      return i;
   }
-
-  // The cheapest of all offers, the cost of reaching its layouts included.
-  void pick(const Node& node, const std::vector<ValueId>& operands, const Call& call,
-            const Primitive* primitive, NodePlan& chosen) {
-    const auto wanted = wanted_strategy(node, primitive);
-    double best = std::numeric_limits<double>::infinity();
-    const auto consider = [&](const Strategy& strategy, double arithmetic = 0) {
-      auto answer = strategy.ask(call);
-      if (answer.offers.empty())
-        chosen.refusals.push_back({std::string(strategy.name), std::move(answer.refusal)});
-      for (auto& candidate : answer.offers) {
-        double cost = candidate.cost + arithmetic;
-        for (std::size_t i = 0; i < operands.size(); ++i) {
-          const auto& from = state(operands[i]);
-          cost +=
-              conversion_cost(from.layout, candidate.operands[i], type(operands[i]), members_, from.constant);
-        }
-        if (cost >= best) continue;
-        best = cost;
-        chosen.strategy = strategy.name;
-        chosen.offer = std::move(candidate);
-      }
-    };
-    if (primitive && wanted != kSequential.name && !draws_random(node)) {
-      for (const auto& strategy : primitive->strategies) {
-        if (wanted.empty() || strategy.name == wanted) consider(strategy);
-      }
-    }
-    if (chosen.strategy.empty() && !wanted.empty() && wanted != kSequential.name &&
-        named_choice(node, primitive)) {
-      const auto reason =
-          chosen.refusals.empty() ? std::string("there is no such strategy") : chosen.refusals[0].reason;
-      throw Error("plan", describe(graph_, node) + ": strategy '" + wanted + "' cannot run it: " + reason);
-    }
-    if (!chosen.strategy.empty() && !wanted.empty()) return;
-    double beyond = 0;
-    if (primitive && primitive->alone) {
-      beyond = primitive->alone(call) * static_cast<double>(members_);
-    } else if (primitive && primitive->flops) {
-      beyond = primitive->flops(call) * kNanosecondsPerFlop;
-    }
-    consider(kSequential, beyond);
+  std::string reason = "it does not offer these layouts";
+  for (const auto& refusal : candidates.refusals) {
+    if (refusal.strategy == choice.strategy) reason = refusal.reason;
   }
-
-  // What the user wrote for this operator or its primitive, or null.
-  const std::string* named_choice(const Node& node, const Primitive* primitive) const {
-    for (const auto& key :
-         {operator_kind(node.op), primitive ? std::string(primitive->name) : std::string()}) {
-      if (const auto named = choice_.by_primitive.find(key); named != choice_.by_primitive.end())
-        return &named->second;
-    }
-    return nullptr;
-  }
-  // "" means free choice.
-  std::string wanted_strategy(const Node& node, const Primitive* primitive) const {
-    if (!primitive) return {};
-    if (const auto* named = named_choice(node, primitive)) return *named == "auto" ? std::string() : *named;
-    if (choice_.all == "auto") return {};
-    if (choice_.all == kSequential.name) return choice_.all;
-    const bool has = std::any_of(primitive->strategies.begin(), primitive->strategies.end(),
-                                 [&](const Strategy& strategy) { return strategy.name == choice_.all; });
-    return has ? choice_.all : std::string();
-  }
-  void settle(const Node& node, const std::vector<ValueId>& operands, const Offer& chosen) {
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      const auto& from = state(operands[i]);
-      if (from.constant || from.layout == chosen.operands[i]) continue;
-      const bool known = std::any_of(
-          plan_.conversions.begin(), plan_.conversions.end(),
-          [&](const Conversion& seen) { return seen.value == operands[i] && seen.to == chosen.operands[i]; });
-      if (known) continue;
-      plan_.conversions.push_back({operands[i], from.layout, chosen.operands[i],
-                                   !is_free(from.layout, chosen.operands[i], type(operands[i]), members_)});
-    }
-    for (std::size_t i = 0; i < node.results.size(); ++i) {
-      if (node.results[i] >= 0) state(node.results[i]).layout = chosen.results[i];
-    }
-  }
-
-  const Graph& graph_;
-  std::int64_t members_;
-  const StrategyChoice& choice_;
-  Plan plan_;
-};
+  throw Error(std::string(kStage), describe(graph, node) + ": the stored plan's strategy '" +
+                                       choice.strategy + "' cannot run it: " + reason + "; make a new plan");
+}
 
 }  // namespace
-
-void check_choice(const StrategyChoice& choice) {
-  const auto& all = primitives();
-  if (std::none_of(all.begin(), all.end(),
-                   [&](const Primitive& one) { return has_strategy(one, choice.all); })) {
-    throw Error("plan", "no primitive has a strategy '" + choice.all + "'; `widebench info` lists them");
-  }
-  for (const auto& [kind, strategy] : choice.by_primitive) {
-    const auto owner = std::find_if(all.begin(), all.end(), [&](const Primitive& one) {
-      return one.name == kind || std::any_of(one.ops.begin(), one.ops.end(),
-                                             [&](std::string_view op) { return operator_kind(op) == kind; });
-    });
-    if (owner == all.end())
-      throw Error("plan", "there is no primitive '" + kind + "'; `widebench info` lists them");
-    if (!has_strategy(*owner, strategy)) {
-      throw Error("plan",
-                  "'" + kind + "' has no strategy '" + strategy + "'; it has " + strategy_names(*owner));
-    }
-  }
-}
-
-std::vector<ValueState> spread_states(const Graph& graph, const std::vector<ValueState>& inputs) {
-  std::vector<ValueState> states(graph.values.size());
-  const auto set = [&](ValueId id, bool mapped, bool constant) {
-    states[static_cast<std::size_t>(id)] = {mapped, constant, mapped ? Layout::kFront : Layout::kShared};
-  };
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    set(graph.inputs[i].value, inputs[i].mapped, inputs[i].constant);
-  }
-  for (const auto& node : graph.nodes) {
-    const bool random = draws_random(node);
-    bool mapped = random, constant = !random;
-    for_each_use(node, [&](ValueId id) {
-      mapped |= states[static_cast<std::size_t>(id)].mapped;
-      constant &= states[static_cast<std::size_t>(id)].constant;
-    });
-    if (!random && depends_on_shape_only(node.op)) mapped = false, constant = true;
-    for (const auto id : node.results) {
-      if (id >= 0) set(id, mapped, constant);
-    }
-  }
-  return states;
-}
 
 std::int64_t Plan::sequential() const {
   return std::count_if(nodes.begin(), nodes.end(),
@@ -216,42 +93,97 @@ std::int64_t Plan::copying_conversions() const {
                        [](const Conversion& one) { return one.copies; });
 }
 
-Call make_call(const Graph& graph, const Node& node, const std::vector<ValueState>& states,
-               std::int64_t members) {
-  auto local = localize(node);
-  Call call{std::move(local.node), members, {}, {}};
-  for (const auto id : local.operands) {
-    const auto index = static_cast<std::size_t>(id);
-    call.operands.push_back({concrete(graph.values[index]), states[index].mapped, {}});
-  }
-  for (const auto id : node.results) {
-    call.results.push_back(id >= 0 ? concrete(graph.values[static_cast<std::size_t>(id)]) : ConcreteType{});
-  }
-  return call;
+Plan make_plan(const Graph& graph, const std::vector<ValueState>& inputs, std::int64_t members,
+               const StrategyChoice& choice, Tuner& tuner) {
+  check_values(choice, graph);
+  const auto states = spread_states(graph, inputs);
+  auto nodes = ask_strategies(graph, states, members, choice);
+  for (auto& node : nodes) tuner.settle(node, states);
+  const ConversionCost conversion = [&](const ConcreteType& type, Layout from, Layout to) {
+    return tuner.conversion(type, from, to, members);
+  };
+  return assemble(states, nodes, members, search_layouts(graph, states, nodes, conversion));
 }
 
-Plan make_plan(const Graph& graph, const std::vector<ValueState>& inputs, std::int64_t members,
-               const StrategyChoice& choice) {
-  return Planner(graph, inputs, members, choice).run();
+Plan plan_alone(const Graph& graph, const std::vector<ValueState>& inputs) {
+  auto alone = inputs;
+  for (auto& state : alone) state.mapped = false;
+  Plan plan;
+  plan.values = spread_states(graph, alone);
+  for (auto& state : plan.values) state.mapped = false, state.layout = Layout::kShared;
+  for (const auto& node : graph.nodes) {
+    NodeCandidates one;
+    one.call = make_call(graph, node, plan.values, 1);
+    if (const auto* primitive = find_primitive(node.op)) one.primitive = primitive->name;
+    const bool constant = std::all_of(node.results.begin(), node.results.end(), [&](ValueId id) {
+      return id < 0 || plan.values[static_cast<std::size_t>(id)].constant;
+    });
+    plan.nodes.push_back(fixed(one, constant ? kConstantStrategy : kAloneStrategy));
+  }
+  return plan;
+}
+
+std::vector<NodeChoice> choices_of(const Graph& graph, const Plan& plan) {
+  std::vector<NodeChoice> choices;
+  for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
+    const auto& node = plan.nodes[i];
+    choices.push_back(
+        {first_result(graph, graph.nodes[i]), node.strategy, node.offer.operands, node.offer.results});
+  }
+  return choices;
+}
+
+Plan plan_from(const Graph& graph, const std::vector<ValueState>& inputs, std::int64_t members,
+               const std::vector<NodeChoice>& choices) {
+  if (choices.size() != graph.nodes.size()) {
+    throw Error(std::string(kStage), "the stored plan has " + std::to_string(choices.size()) +
+                                         " operations, the model has " + std::to_string(graph.nodes.size()) +
+                                         "; it is another model's, make a new plan");
+  }
+  const auto states = spread_states(graph, inputs);
+  const auto nodes = ask_strategies(graph, states, members, {});
+  std::vector<std::size_t> candidates(nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (const auto result = first_result(graph, graph.nodes[i]); result != choices[i].value) {
+      throw Error(std::string(kStage), describe(graph, graph.nodes[i]) + ": the stored plan has %" +
+                                           choices[i].value +
+                                           " here; it is another model's, make a new plan");
+    }
+    if (nodes[i].kind == NodeKind::kMapped)
+      candidates[i] = find_candidate(graph, graph.nodes[i], nodes[i], choices[i]);
+  }
+  const ConversionCost conversion = [&](const ConcreteType& type, Layout from, Layout to) {
+    return from == to ? 0.0
+                      : 1.0 + (is_free(from, to, type, members) ? 0 : static_cast<double>(type.bytes()));
+  };
+  return assemble(states, nodes, members, follow(graph, states, nodes, conversion, std::move(candidates)));
 }
 
 std::string print(const Graph& graph, const Plan& plan) {
   std::string text = "graph \"" + graph.name + "\"\n";
+  std::size_t next = 0;
+  const auto print_conversions = [&](std::size_t node) {
+    for (; next < plan.conversions.size() && plan.conversions[next].node == node; ++next) {
+      const auto& one = plan.conversions[next];
+      text.append("    # %").append(graph.values[static_cast<std::size_t>(one.value)].name);
+      text.append(" ").append(name(one.from)).append("->").append(name(one.to));
+      text.append(one.copies ? ", a copy, " : ", a view, ").append(time_text(one.cost)).append("\n");
+    }
+  };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const auto& node = plan.nodes[i];
-    text += print(graph, graph.nodes[i]) + "\n    # " + node.strategy;
-    if (!node.primitive.empty()) text += " of " + node.primitive;
-    const auto local = localize(graph.nodes[i]);
-    for (std::size_t k = 0; k < local.operands.size(); ++k) {
-      const auto& value = plan.values[static_cast<std::size_t>(local.operands[k])];
-      text += std::string(k ? ", " : "; ") + std::string(name(value.layout));
-      if (value.layout != node.offer.operands[k]) text += "->" + std::string(name(node.offer.operands[k]));
+    print_conversions(i);
+    text.append(print(graph, graph.nodes[i])).append("\n    # ").append(node.strategy);
+    if (!node.primitive.empty()) text.append(" of ").append(node.primitive);
+    text.append("; ").append(layouts_text(node.offer.operands));
+    text.append(" => ").append(layouts_text(node.offer.results));
+    if (node.offer.cost > 0) {
+      text.append("; ").append(time_text(node.offer.cost));
+      text.append(node.measured ? " measured" : " estimated");
     }
-    for (std::size_t k = 0; k < node.offer.results.size(); ++k) {
-      text += std::string(k ? ", " : " => ") + std::string(name(node.offer.results[k]));
-    }
-    text += "\n";
+    text.append("\n");
   }
+  print_conversions(graph.nodes.size());
   return text;
 }
 

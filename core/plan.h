@@ -1,77 +1,72 @@
 #pragma once
 // plan: a strategy and layouts for every node of a canonical graph.
 
-#include <map>
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/primitive.h"
+#include "core/candidates.h"
+#include "core/layout_search.h"
+#include "core/strategy_choice.h"
+#include "core/tuner.h"
 
 namespace wide {
 
-/// How a value varies over the members, and what is known of it.
-struct ValueState {
-  bool mapped = false;
-  bool constant = false;  ///< the same in every forward pass
-  Layout layout = Layout::kShared;
-};
+/// Strategies of a plan that no primitive has.
+inline constexpr std::string_view kConstantStrategy = "constant", kSharedStrategy = "shared",
+                                  kAloneStrategy = "alone";
 
-/// Marks every value mapped or shared, constant or not. `inputs` describes Graph::inputs in order (layout
-/// ignored).
-std::vector<ValueState> spread_states(const Graph& graph, const std::vector<ValueState>& inputs);
-
-/// A strategy that was asked and said no.
-struct Refusal {
+/// What else a node could have been run by.
+struct Alternative {
   std::string strategy;
-  std::string reason;
+  std::vector<Layout> operands, results;
+  double cost = 0;  ///< nanoseconds
+  bool measured = false;
 };
 
 struct NodePlan {
   std::string primitive;  ///< "" when no primitive owns the operator
-  std::string strategy;   ///< of the primitive, or "shared", "constant", "sequential"
+  std::string strategy;   ///< of the primitive, or "shared", "constant", "alone", "sequential"
   Offer offer;
+  bool measured = false;  ///< offer.cost was timed, not estimated
+  std::vector<Alternative> alternatives;
   std::vector<Refusal> refusals;
 };
 
-/// A value that must change its layout before a use.
-struct Conversion {
-  ValueId value;
-  Layout from, to;
-  bool copies;  ///< false: a view
-};
-
 struct Plan {
+  std::int64_t members = 1;
   std::vector<NodePlan> nodes;          ///< by index into Graph::nodes
   std::vector<ValueState> values;       ///< by value id, with the layout in which each is made
   std::vector<Conversion> conversions;  ///< at run time; those of constants happen at build
+  double cost = 0;                      ///< nanoseconds of a pass, as far as costs are known
+  bool exact = true;                    ///< the layouts are the best for these costs
 
   /// Tensor-computing nodes that run one member after the other.
   std::int64_t sequential() const;
   std::int64_t copying_conversions() const;
 };
 
-/// The user's choice: "grouped" for all that have such a strategy, or per primitive ("conv" -> "sequential")
-/// or operator ("conv2d" -> "grouped").
-struct StrategyChoice {
-  std::string all = "auto";
-  std::map<std::string, std::string> by_primitive;
-};
-
-/// Throws wide::Error ("plan") listing what there is, when a primitive, operator or strategy of `choice` does
-/// not exist.
-void check_choice(const StrategyChoice& choice);
-
-/// Everything plan() needs of a call, from a node and what is known of its operands.
-Call make_call(const Graph& graph, const Node& node, const std::vector<ValueState>& states,
-               std::int64_t members);
-
-/// Chooses by estimated cost, conversions included. Throws wide::Error ("plan") when a strategy that the user
-/// named is unknown or refuses.
+/// Chooses strategies and layouts of all nodes together. `inputs` as for spread_states(). Throws wide::Error
+/// ("plan") when a strategy that the user named is unknown or refuses.
 Plan make_plan(const Graph& graph, const std::vector<ValueState>& inputs, std::int64_t members,
-               const StrategyChoice& choice);
+               const StrategyChoice& choice, Tuner& tuner);
 
-/// The graph with strategy, layouts and conversions beside each node.
+/// The plan of one member alone: every node as the graph says it.
+Plan plan_alone(const Graph& graph, const std::vector<ValueState>& inputs);
+
+/// A strategy and layouts by name, as a stored plan has them.
+struct NodeChoice {
+  std::string value;  ///< name of the node's first used result
+  std::string strategy;
+  std::vector<Layout> operands, results;
+  bool operator==(const NodeChoice&) const = default;
+};
+std::vector<NodeChoice> choices_of(const Graph& graph, const Plan& plan);
+/// The plan that these choices make. Throws wide::Error ("plan") naming the node where they do not fit
+/// `graph`: another graph, or a strategy that is gone or refuses.
+Plan plan_from(const Graph& graph, const std::vector<ValueState>& inputs, std::int64_t members,
+               const std::vector<NodeChoice>& choices);
+
+/// The graph with strategy, layouts, costs and conversions beside each node.
 std::string print(const Graph& graph, const Plan& plan);
 
 }  // namespace wide

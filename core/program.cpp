@@ -65,13 +65,13 @@ class ProgramBuilder {
   // The slot of `id` in `layout`; a conversion is added, or done at once for a constant.
   std::size_t slot_in(ValueId id, Layout layout) {
     if (const auto found = slots_.find({id, layout}); found != slots_.end()) return found->second;
-    const auto from = value_state(id).layout;
+    const auto from = source_layout(id, layout);
     const auto source = slots_.at({id, from});
     const auto slot = new_slot(id, layout);
     const auto value_type = type(id);
     if (is_constant(source)) {
       auto converted = convert(constants_[source], from, layout, value_type, members_);
-      set_constant(slot, layout == Layout::kPacked ? converted.contiguous() : converted);
+      set_constant(slot, layout == Layout::kPacked ? converted.contiguous() : std::move(converted));
       return slot;
     }
     Kernel kernel = [from, layout, value_type, members = members_](std::span<const at::Tensor> in,
@@ -87,10 +87,18 @@ class ProgramBuilder {
     return slot;
   }
 
+  // The plan says which of several layouts at hand is cheapest to start from.
+  Layout source_layout(ValueId id, Layout to) const {
+    for (const auto& one : plan_.conversions) {
+      if (one.value == id && one.to == to && slots_.contains({id, one.from})) return one.from;
+    }
+    return value_state(id).layout;
+  }
+
   void add_node(const Node& node, const NodePlan& node_plan) {
     auto call = make_call(graph_, node, plan_.values, members_);
     const auto local = localize(node);
-    if (node_plan.strategy == "constant") return evaluate(node, call, local.operands);
+    if (node_plan.strategy == kConstantStrategy) return evaluate(node, call, local.operands);
     Program::Instruction instruction;
     instruction.where = describe(graph_, node);
     for (std::size_t i = 0; i < local.operands.size(); ++i) {
@@ -102,8 +110,8 @@ class ProgramBuilder {
       instruction.results.push_back(
           node.results[i] < 0 ? kUnused : new_slot(node.results[i], node_plan.offer.results[i]));
     }
-    instruction.kernel =
-        node_plan.strategy == "shared" ? once(call) : find_strategy(node_plan).prepare(call, node_plan.offer);
+    const bool as_it_is = node_plan.strategy == kSharedStrategy || node_plan.strategy == kAloneStrategy;
+    instruction.kernel = as_it_is ? once(call) : find_strategy(node_plan).prepare(call, node_plan.offer);
     const bool folds =
         !draws_random(node) && std::all_of(instruction.operands.begin(), instruction.operands.end(),
                                            [&](std::size_t slot) { return is_constant(slot); });

@@ -1,4 +1,4 @@
-#include "app/thread_team.h"
+#include "core/thread_team.h"
 
 #include <ATen/Parallel.h>
 
@@ -6,7 +6,7 @@
 #include <chrono>
 #include <exception>
 
-namespace wide::app {
+namespace wide {
 namespace {
 
 // Waiting threads look again for a while before they sleep, so that short work is not paid for with a
@@ -82,4 +82,4 @@ void ThreadTeam::run(std::size_t count, const std::function<void(std::size_t)>& 
   if (failure_) std::rethrow_exception(failure_);
 }
 
-}  // namespace wide::app
+}  // namespace wide

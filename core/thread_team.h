@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace wide::app {
+namespace wide {
 
 /// Runs work items side by side with the calling thread as one of the team.
 class ThreadTeam {
@@ -38,4 +38,4 @@ class ThreadTeam {
   std::atomic<bool> stop_{false};
 };
 
-}  // namespace wide::app
+}  // namespace wide

@@ -13,6 +13,7 @@
 #include "core/functionalize.h"
 #include "core/interpreter.h"
 #include "core/operators.h"
+#include "core/optimize.h"
 #include "core/sequential.h"
 #include "core/specialize.h"
 #include "core/torch_bridge.h"
@@ -48,9 +49,26 @@ ModelInput ModelInput::per_member(std::span<const at::Tensor> tensors, const std
   return {at::stack(std::vector<at::Tensor>(tensors.begin(), tensors.end())), true};
 }
 
+at::Tensor ModelOutput::member(std::int64_t i) const {
+  if (parts.empty()) return {};
+  if (!mapped) return parts[0];
+  // All parts but the last have as many members as the first.
+  const auto size = parts[0].size(0);
+  return parts[static_cast<std::size_t>(i / size)].select(0, i % size);
+}
+
+at::Tensor ModelOutput::stacked() const {
+  if (parts.empty()) return {};
+  return parts.size() == 1 ? parts[0] : at::cat(parts);
+}
+
 WideModel::WideModel(Graph captured, std::vector<Member> members, BuildOptions options)
-    : captured_(std::move(captured)), members_(std::move(members)), options_(std::move(options)) {
+    : captured_(std::move(captured)),
+      members_(std::move(members)),
+      options_(std::move(options)),
+      pool_(std::make_unique<MemoryPool>()) {
   if (members_.empty()) throw Error("widen", "a wide model needs at least one member");
+  if (!options_.costs) options_.costs = std::make_shared<CostBook>();
   for (std::size_t i = 0; i < members_.size(); ++i) seeds_.push_back(options_.seed + i);
   for (const auto& input : captured_.inputs) {
     if (input.kind == InputKind::kUser) {
@@ -239,21 +257,47 @@ Build WideModel::make_build(std::span<const ModelInput> inputs) {
       constants.push_back(std::move(value));
     }
   }
-  auto plan = make_plan(canonical, states, members(), options_.strategies);
-  pipeline.note("widen", elapsed(), [&] { return print(canonical, plan); });
-  Program program(canonical, plan, constants, members());
-  pipeline.note("compile", elapsed(),
-                [&] { return std::to_string(program.instructions()) + " instructions\n"; });
-  const bool random = std::any_of(canonical.nodes.begin(), canonical.nodes.end(),
+  auto optimized = pipeline.run("optimize", [&] { return optimize(canonical, states, options_.strategies); });
+  const bool random = std::any_of(optimized.nodes.begin(), optimized.nodes.end(),
                                   [](const Node& node) { return draws_random(node); });
+  pool_->trim();
+  const auto values = input_values(canonical, inputs);
+  const PlanRequest request{{optimized, states, constants, members()}, values, options_.strategies, random};
+  const double before = elapsed();
+  Tuner tuner(*options_.costs, options_.tuning);
+  auto planned = options_.plan ? restore(request, *options_.plan) : plan_execution(request, tuner, *pool_);
+  const double tuning = elapsed() - before;
+  pipeline.note("widen", elapsed(), [&] { return print(optimized, planned.plan); });
+  pipeline.note("compile", elapsed(), [&] {
+    return std::to_string(planned.execution.instructions()) + " instructions; " +
+           describe(planned.schedule, members()) + "\n";
+  });
   return {std::move(specialized.graph),
           std::move(written),
           std::move(canonical),
-          std::move(plan),
-          std::move(program),
+          std::move(optimized),
+          std::move(planned),
           pipeline.records(),
           elapsed(),
+          tuning,
           random};
+}
+
+std::vector<WideTensor> WideModel::input_values(const Graph& graph,
+                                                std::span<const ModelInput> inputs) const {
+  std::vector<WideTensor> values;
+  std::size_t user = 0;
+  for (const auto& input : graph.inputs) {
+    if (input.kind == InputKind::kUser) {
+      const auto& given = inputs[user++];
+      values.push_back({given.tensor, given.mapped ? Layout::kFront : Layout::kShared});
+    } else if (const auto state = state_.find(input.target); state != state_.end()) {
+      values.push_back({state->second, Layout::kFront});
+    } else {
+      values.emplace_back();
+    }
+  }
+  return values;
 }
 
 at::Tensor WideModel::initial_buffer(const std::string& fqn) const {
@@ -270,30 +314,18 @@ std::vector<ModelOutput> WideModel::forward(std::span<const ModelInput> inputs) 
     if (!streams_) streams_ = std::make_unique<MemberStreams>(seeds_);
     active.emplace(streams_.get());
   }
-  std::vector<WideTensor> values;
-  std::size_t user = 0;
-  for (const auto& input : built.canonical.inputs) {
-    if (input.kind == InputKind::kUser) {
-      const auto& given = inputs[user++];
-      values.push_back({given.tensor, given.mapped ? Layout::kFront : Layout::kShared});
-    } else if (const auto state = state_.find(input.target); state != state_.end()) {
-      values.push_back({state->second, Layout::kFront});
-    } else {
-      values.emplace_back();
-    }
-  }
-  auto results = built.program.run(values);
+  auto results = built.planned.execution.run(input_values(built.canonical, inputs), *pool_);
   std::vector<ModelOutput> outputs;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const auto& output = built.canonical.outputs[i];
+    ModelOutput one{output.target, std::move(results[i].parts), results[i].mapped, {}};
     if (output.kind == OutputKind::kBufferMutation) {
-      auto tensor = results[i].tensor;
-      if (results[i].layout == Layout::kShared) tensor = tensor.expand(state_.at(output.target).sizes());
+      auto tensor = one.stacked();
+      if (!one.mapped) tensor = tensor.expand(state_.at(output.target).sizes());
       state_[output.target] = std::move(tensor);
       continue;
     }
-    ModelOutput one{output.target, results[i].tensor, results[i].layout == Layout::kFront, {}};
-    if (!output.value.ref()) one.constant = output.value;
+    if (!output.value.ref()) one.constant = output.value, one.parts.clear();
     outputs.push_back(std::move(one));
   }
   return outputs;
@@ -316,21 +348,23 @@ std::int64_t WideModel::weight_bytes() const {
 
 Coverage coverage(const Build& build) {
   Coverage result;
-  for (std::size_t i = 0; i < build.plan.nodes.size(); ++i) {
-    const auto& node = build.plan.nodes[i];
-    if (node.strategy == "constant") {
+  const auto& plan = build.plan();
+  for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
+    const auto& node = plan.nodes[i];
+    if (node.strategy == kConstantStrategy) {
       ++result.constant;
-    } else if (node.strategy == "shared") {
+    } else if (node.strategy == kSharedStrategy) {
       ++result.shared;
     } else {
       ++result.nodes;
     }
     if (node.strategy != kSequential.name) continue;
     ++result.sequential;
-    ++result.sequential_ops[build.canonical.nodes[i].op];
+    ++result.sequential_ops[build.optimized.nodes[i].op];
   }
-  result.conversions = static_cast<std::int64_t>(build.plan.conversions.size());
-  result.copies = build.plan.copying_conversions();
+  result.conversions = static_cast<std::int64_t>(plan.conversions.size());
+  result.copies = plan.copying_conversions();
+  result.schedule = describe(build.planned.schedule, plan.members);
   return result;
 }
 

@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "core/auto_plan.h"
 #include "core/graph.h"
 #include "core/members.h"
+#include "core/memory_pool.h"
 #include "core/pipeline.h"
 #include "core/plan.h"
 #include "core/program.h"
@@ -33,11 +35,17 @@ struct ModelInput {
 
 /// What the model returns at one place of its output tree.
 struct ModelOutput {
-  std::string name;   ///< pytree path, may be empty
-  at::Tensor tensor;  ///< undefined where the model returns a constant
+  std::string name;               ///< pytree path, may be empty
+  std::vector<at::Tensor> parts;  ///< mapped: [n, d0, …] of so many members each, in order; shared: one,
+                                  ///< [d0, …]; none where the model returns a constant
   bool mapped = false;
   std::optional<Argument> constant;  ///< None, or a number
-  at::Tensor member(std::int64_t i) const { return mapped ? tensor.select(0, i) : tensor; }
+
+  bool is_tensor() const { return !parts.empty(); }
+  /// One member's tensor, a view.
+  at::Tensor member(std::int64_t i) const;
+  /// [N, d0, …], or [d0, …] where the output is shared; a copy where members were run apart.
+  at::Tensor stacked() const;
 };
 
 /// One member's separate run.
@@ -48,20 +56,28 @@ struct AloneRun {
 
 struct BuildOptions {
   StrategyChoice strategies;
+  TunerOptions tuning;
+  /// Costs measured before; one in memory is made where none is given.
+  std::shared_ptr<CostBook> costs;
+  /// Run exactly this plan; `strategies` and `tuning` are then not asked.
+  std::optional<StoredPlan> plan;
   std::uint64_t seed = 0;  ///< member i's random stream is seeded with seed + i
   PipelineOptions pipeline;
 };
 
-/// A canonical graph for given input shapes, with its plan and program.
+/// A canonical graph for given input shapes, with its plan and programs.
 struct Build {
   Graph specialized;          ///< what one member runs alone
   std::vector<bool> written;  ///< inputs of `specialized` that a run writes into
-  Graph canonical;
-  Plan plan;
-  Program program;
+  Graph canonical;            ///< what separate runs of the members are measured by
+  Graph optimized;            ///< what the plan is of
+  PlannedExecution planned;
   std::vector<StageRecord> stages;
-  double milliseconds = 0;
-  bool random = false;  ///< some node draws random numbers
+  double milliseconds = 0;         ///< all stages
+  double tuning_milliseconds = 0;  ///< of these, choosing a plan
+  bool random = false;             ///< some node draws random numbers
+
+  const Plan& plan() const { return planned.plan; }
 };
 
 /// How the nodes of a build run, for reports.
@@ -72,6 +88,7 @@ struct Coverage {
   std::int64_t constant = 0;     ///< done once, at build
   std::int64_t conversions = 0;  ///< layout changes in a forward pass
   std::int64_t copies = 0;       ///< of these, those that move data
+  std::string schedule;          ///< how members are divided among programs
   std::map<std::string, std::int64_t> sequential_ops;
 };
 
@@ -100,6 +117,10 @@ class WideModel {
 
   /// Current values of buffers that forward() writes, [N, …] by fqn.
   const std::map<std::string, at::Tensor>& buffers() const { return state_; }
+  /// The memory that passes use.
+  const MemoryPool& pool() const { return *pool_; }
+  /// Fills the memory that the next pass will use with bytes that are NaN in every float.
+  void poison() { pool_->poison(); }
   /// Buffers as loaded, random streams from their seeds.
   void reset();
 
@@ -119,6 +140,7 @@ class WideModel {
   };
   bool is_last(std::span<const ModelInput> inputs) const;
   Build make_build(std::span<const ModelInput> inputs);
+  std::vector<WideTensor> input_values(const Graph& graph, std::span<const ModelInput> inputs) const;
   WideTensor weight(const std::string& fqn);
   std::optional<std::string> find_twin(const std::string& fqn);
   at::Tensor initial_buffer(const std::string& fqn) const;
@@ -137,6 +159,7 @@ class WideModel {
   std::vector<std::uint64_t> seeds_;
   Last last_;
   std::unique_ptr<MemberStreams> streams_;
+  std::unique_ptr<MemoryPool> pool_;
 };
 
 Coverage coverage(const Build& build);

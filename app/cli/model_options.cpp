@@ -39,7 +39,9 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
       ->required(required);
   command.add_option("--weights", options.weights,
                      "checkpoints (.safetensors), one member each, named by file stem");
-  command.add_option("-s,--strategy", options.strategies, "auto, a strategy for all, or KIND=STRATEGY");
+  command.add_option(
+      "-s,--strategy", options.strategies,
+      "auto, wide, sequential, a strategy for all that have it, KIND=STRATEGY or %VALUE=STRATEGY");
   command.add_option("--device", options.device, "cpu, cuda or auto")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
   command.add_option("--mode", options.mode, "eager")->check(CLI::IsMember({"eager"}));
@@ -49,14 +51,7 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
 
 StrategyChoice parse_strategies(const std::vector<std::string>& given) {
   StrategyChoice choice;
-  for (const auto& text : given) {
-    const auto equals = text.find('=');
-    if (equals == std::string::npos) {
-      choice.all = text;
-    } else {
-      choice.by_primitive[text.substr(0, equals)] = text.substr(equals + 1);
-    }
-  }
+  for (const auto& text : given) add_choice(choice, text);
   check_choice(choice);
   return choice;
 }

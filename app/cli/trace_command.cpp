@@ -52,10 +52,10 @@ Traced make_model(const Context& context, const Options& options) {
 
 json nodes_json(const Build& built) {
   auto list = json::array();
-  for (std::size_t i = 0; i < built.canonical.nodes.size(); ++i) {
-    const auto& node = built.plan.nodes[i];
-    json entry{{"op", built.canonical.nodes[i].op},
-               {"module", built.canonical.nodes[i].module_path},
+  for (std::size_t i = 0; i < built.optimized.nodes.size(); ++i) {
+    const auto& node = built.plan().nodes[i];
+    json entry{{"op", built.optimized.nodes[i].op},
+               {"module", built.optimized.nodes[i].module_path},
                {"primitive", node.primitive},
                {"strategy", node.strategy},
                {"refusals", json::array()}};

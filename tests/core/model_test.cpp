@@ -50,11 +50,11 @@ TEST(RandomStreams, GoOnFromPassToPassAndAreResetByReset) {
   const auto architecture = with_dropout();
   auto model = seeded(architecture, kMembers, 40);
   const auto inputs = wide_inputs(architecture, kMembers);
-  const auto first = model.forward(inputs)[0].tensor.clone(),
-             second = model.forward(inputs)[0].tensor.clone();
+  const auto first = model.forward(inputs)[0].stacked().clone(),
+             second = model.forward(inputs)[0].stacked().clone();
   model.reset();
-  const auto again = model.forward(inputs)[0].tensor.clone(),
-             second_again = model.forward(inputs)[0].tensor.clone();
+  const auto again = model.forward(inputs)[0].stacked().clone(),
+             second_again = model.forward(inputs)[0].stacked().clone();
   for (std::int64_t i = 0; i < kMembers; ++i) EXPECT_FALSE(first[i].equal(second[i])) << i;
   EXPECT_TRUE(again.equal(first));
   EXPECT_TRUE(second_again.equal(second));
@@ -77,7 +77,7 @@ TEST(Buffers, AreWrittenBackPerMemberOverTwoPasses) {
   auto wide = corpus_model(kModel, kMembers);
   const auto inputs = corpus_inputs(kModel, kMembers);
   std::vector<at::Tensor> passes;
-  for (int pass = 0; pass < 2; ++pass) passes.push_back(wide.forward(inputs)[0].tensor.clone());
+  for (int pass = 0; pass < 2; ++pass) passes.push_back(wide.forward(inputs)[0].stacked().clone());
   EXPECT_FALSE(wide.buffers().empty());
   for (std::int64_t i = 0; i < kMembers; ++i) {
     WideModel alone(wide.graph(), {wide.member_list()[static_cast<std::size_t>(i)]});

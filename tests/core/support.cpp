@@ -116,7 +116,7 @@ std::vector<std::string> ops(const Graph& graph) {
 
 std::vector<std::string> strategies(const Build& build) {
   std::vector<std::string> names;
-  for (const auto& node : build.plan.nodes) names.push_back(node.strategy);
+  for (const auto& node : build.plan().nodes) names.push_back(node.strategy);
   return names;
 }
 

@@ -45,6 +45,10 @@ void expect_error(const std::function<void()>& body, std::string_view stage,
 
 /// The first member's values for the inputs of the graph, fresh copies.
 std::vector<c10::IValue> member_values(const zoo::Architecture& architecture);
+/// The architecture's graph with every shape known.
+inline Graph specialized(const zoo::Architecture& architecture) {
+  return specialize(architecture.graph, member_values(architecture)).graph;
+}
 /// A wide model of an architecture, members seed0, seed1, … with weights of their own.
 WideModel wide_model(const zoo::Architecture& architecture, std::int64_t members, BuildOptions options = {});
 /// Inputs that differ per member.

@@ -1,0 +1,231 @@
+#include "core/auto_plan.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/stopwatch.h"
+#include "core/text.h"
+#include "formats/error.h"
+
+namespace wide {
+namespace {
+
+// Whole passes are long: few rounds, but enough for a median.
+constexpr StopwatchOptions kPass{.rounds = 9, .sample_us = 300, .seconds_each = 0.4, .least_rounds = 3};
+// A schedule whose operators alone take this much longer than the best pass so far is not built.
+constexpr double kHopeless = 1.3;
+// Only where one thread could be better than a team: below it, waking the team costs as much as the work.
+constexpr double kTinyNanoseconds = 500'000;
+
+std::uint64_t fingerprint(const std::string& text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return hash;
+}
+
+// libtorch's threads inside one program of the schedule.
+int inner_threads(const Schedule& schedule) {
+  return schedule.workers > 1 ? 1 : schedule.threads;
+}
+
+class WithThreads {
+ public:
+  explicit WithThreads(int count) : before_(at::get_num_threads()) {
+    if (count > 0) at::set_num_threads(count);
+  }
+  ~WithThreads() { at::set_num_threads(before_); }
+  WithThreads(const WithThreads&) = delete;
+  WithThreads& operator=(const WithThreads&) = delete;
+
+ private:
+  int before_;
+};
+
+struct Plans {
+  Plan plan;
+  std::optional<Plan> rest;
+};
+
+class AutoPlanner {
+ public:
+  AutoPlanner(const PlanRequest& request, Tuner& tuner, MemoryPool& pool)
+      : request_(request), tuner_(tuner), pool_(pool) {
+    std::string text = print(request.parts.graph);
+    for (const auto& input : request.parts.inputs) text += input.mapped ? 'm' : 's';
+    key_ = "schedule " + std::to_string(fingerprint(text)) + " N=" + std::to_string(request.parts.members) +
+           " threads=" + std::to_string(at::get_num_threads()) + " ";
+  }
+
+  PlannedExecution run() {
+    const Schedule plain{request_.parts.members, 1, 0};
+    const bool may_choose = request_.choice.free() && !request_.random &&
+                            tuner_.options().tuning != Tuning::kEstimate && request_.parts.members > 1;
+    if (!may_choose) return build(plain, plans_of(plain));
+    if (const auto known = recall()) return finish(build(*known, plans_of(*known)));
+    if (tuner_.options().tuning == Tuning::kCached) return build(plain, plans_of(plain));
+    return finish(measure());
+  }
+
+ private:
+  Plan plan_of(std::int64_t members, bool may_be_alone) {
+    const auto& parts = request_.parts;
+    const std::vector<ValueState> inputs(parts.inputs.begin(), parts.inputs.end());
+    if (members == 1 && may_be_alone) return plan_alone(parts.graph, inputs);
+    return make_plan(parts.graph, inputs, members, request_.choice, tuner_);
+  }
+
+  Plans plans_of(const Schedule& schedule) {
+    const WithThreads threads(inner_threads(schedule));
+    const auto members = request_.parts.members;
+    const bool divided = schedule.chunk < members;
+    Plans plans{plan_of(schedule.chunk, divided), {}};
+    if (const auto left = members % schedule.chunk; divided && left > 0) plans.rest = plan_of(left, true);
+    return plans;
+  }
+
+  PlannedExecution build(const Schedule& schedule, Plans plans) {
+    const WithThreads threads(inner_threads(schedule));
+    Execution execution(request_.parts, schedule, plans.plan, plans.rest ? &*plans.rest : nullptr);
+    return {schedule, std::move(plans.plan), std::move(plans.rest), std::move(execution), {}};
+  }
+
+  std::string key(const Schedule& schedule) const {
+    return key_ + std::to_string(schedule.chunk) + "/" + std::to_string(schedule.workers) + "/" +
+           std::to_string(schedule.threads);
+  }
+
+  // The best of the schedules that were timed before, if they were.
+  std::optional<Schedule> recall() {
+    if (!tuner_.book().find(key_ + "done")) return std::nullopt;
+    std::optional<Schedule> best;
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& schedule : possible_schedules(request_.parts.members, at::get_num_threads())) {
+      const auto time = tuner_.book().find(key(schedule));
+      if (!time) continue;
+      options_.push_back({schedule, 0, *time});
+      if (*time < least) least = *time, best = schedule;
+    }
+    return best;
+  }
+
+  double predicted(const Schedule& schedule, const Plans& plans) const {
+    const auto programs = (request_.parts.members + schedule.chunk - 1) / schedule.chunk;
+    const auto turns = (programs + schedule.workers - 1) / schedule.workers;
+    return plans.plan.cost * static_cast<double>(turns);
+  }
+
+  bool worth_building(const Schedule& schedule, double prediction) const {
+    if (schedule.threads == 1 && schedule.workers == 1 && prediction > kTinyNanoseconds) return false;
+    return prediction == 0 || prediction < kHopeless * best_so_far_;
+  }
+
+  PlannedExecution measure() {
+    std::vector<PlannedExecution> built;
+    for (const auto& schedule : possible_schedules(request_.parts.members, at::get_num_threads())) {
+      if (tuner_.options().progress) tuner_.options().progress(describe(schedule, request_.parts.members));
+      auto plans = plans_of(schedule);
+      ScheduleOption option{schedule, predicted(schedule, plans), 0};
+      if (built.empty() || worth_building(schedule, option.predicted)) {
+        built.push_back(build(schedule, std::move(plans)));
+        const std::function<void()> run = [&] { (void)built.back().execution.run(request_.example, pool_); };
+        const double first = time_in_turns(std::span(&run, 1), {1, 100, 0.1, 1})[0];
+        best_so_far_ = std::min(best_so_far_, first);
+      }
+      options_.push_back(option);
+    }
+    return best_of(std::move(built));
+  }
+
+  PlannedExecution best_of(std::vector<PlannedExecution> built) {
+    std::vector<std::function<void()>> runs;
+    for (const auto& one : built)
+      runs.emplace_back([&] { (void)one.execution.run(request_.example, pool_); });
+    const auto times = time_in_turns(runs, kPass);
+    for (std::size_t i = 0; i < built.size(); ++i) {
+      if (!std::isfinite(times[i])) continue;
+      tuner_.book().add(key(built[i].schedule), times[i]);
+      for (auto& option : options_) {
+        if (option.schedule == built[i].schedule) option.measured = times[i];
+      }
+    }
+    tuner_.book().add(key_ + "done", 0);
+    const auto best = std::min_element(times.begin(), times.end()) - times.begin();
+    return std::move(built[static_cast<std::size_t>(best)]);
+  }
+
+  PlannedExecution finish(PlannedExecution planned) {
+    planned.options = std::move(options_);
+    return planned;
+  }
+
+  const PlanRequest& request_;
+  Tuner& tuner_;
+  MemoryPool& pool_;
+  std::string key_;
+  double best_so_far_ = std::numeric_limits<double>::infinity();
+  std::vector<ScheduleOption> options_;
+};
+
+Plan plan_from_choices(const PlanRequest& request, std::int64_t members,
+                       const std::vector<NodeChoice>& choices) {
+  const std::vector<ValueState> inputs(request.parts.inputs.begin(), request.parts.inputs.end());
+  const bool alone = std::any_of(choices.begin(), choices.end(),
+                                 [](const NodeChoice& choice) { return choice.strategy == kAloneStrategy; });
+  if (alone && members == 1) return plan_alone(request.parts.graph, inputs);
+  return plan_from(request.parts.graph, inputs, members, choices);
+}
+
+}  // namespace
+
+std::vector<Schedule> possible_schedules(std::int64_t members, int threads) {
+  std::vector<Schedule> schedules;
+  const auto add = [&](std::int64_t chunk, int workers, int inner) {
+    const Schedule one{chunk, workers, inner};
+    if (chunk >= 1 && chunk <= members &&
+        std::find(schedules.begin(), schedules.end(), one) == schedules.end())
+      schedules.push_back(one);
+  };
+  const auto programs = std::min<std::int64_t>(members, threads);
+  add(members, 1, 0);
+  if (members == 1) return schedules;
+  if (threads > 1) {
+    add(1, static_cast<int>(programs), 0);
+    add((members + programs - 1) / programs, static_cast<int>(programs), 0);
+    add(members, 1, 1);
+  }
+  add(1, 1, 0);
+  if (threads > 1 && members >= 4 * threads) add(members / (2 * threads), threads, 0);
+  if (members >= 4) add(members / 2, 1, 0);
+  if (members >= 8) add(members / 4, 1, 0);
+  return schedules;
+}
+
+PlannedExecution plan_execution(const PlanRequest& request, Tuner& tuner, MemoryPool& pool) {
+  tuner.begin();
+  return AutoPlanner(request, tuner, pool).run();
+}
+
+PlannedExecution restore(const PlanRequest& request, const StoredPlan& stored) {
+  const auto members = request.parts.members;
+  if (stored.members != members || stored.schedule.chunk < 1 || stored.schedule.chunk > members) {
+    throw Error("plan", "the stored plan is for " + std::to_string(stored.members) +
+                            " members, the model has " + std::to_string(members) + "; make a new plan");
+  }
+  auto plan = plan_from_choices(request, stored.schedule.chunk, stored.nodes);
+  std::optional<Plan> rest;
+  if (const auto left = members % stored.schedule.chunk; left > 0)
+    rest = plan_from_choices(request, left, stored.rest);
+  Execution execution(request.parts, stored.schedule, plan, rest ? &*rest : nullptr);
+  return {stored.schedule, std::move(plan), std::move(rest), std::move(execution), {}};
+}
+
+StoredPlan store(const Graph& graph, std::int64_t members, const PlannedExecution& planned) {
+  return {members, planned.schedule, choices_of(graph, planned.plan),
+          planned.rest ? choices_of(graph, *planned.rest) : std::vector<NodeChoice>()};
+}
+
+}  // namespace wide

@@ -1,0 +1,113 @@
+#include "core/candidates.h"
+
+#include <algorithm>
+
+#include "core/cost.h"
+#include "core/operators.h"
+#include "core/sequential.h"
+#include "formats/error.h"
+
+namespace wide {
+namespace {
+
+// What sequential pays beyond moving bytes: each member's own arithmetic.
+double arithmetic(const Primitive* primitive, const Call& call) {
+  if (primitive && primitive->alone) return primitive->alone(call) * static_cast<double>(call.members);
+  if (primitive && primitive->flops) return primitive->flops(call) * kNanosecondsPerFlop;
+  return 0;
+}
+
+void consider(const Strategy& strategy, double beyond, NodeCandidates& node) {
+  auto answer = strategy.ask(node.call);
+  if (answer.offers.empty()) node.refusals.push_back({std::string(strategy.name), std::move(answer.refusal)});
+  for (auto& offer : answer.offers) {
+    offer.cost += beyond;
+    node.candidates.push_back({&strategy, std::move(offer)});
+  }
+}
+
+void ask(const Graph& graph, const Node& node, const StrategyChoice& choice, NodeCandidates& result) {
+  const auto* primitive = find_primitive(node.op);
+  const auto wanted = wanted_strategy(choice, graph, node, primitive);
+  const bool any = wanted.name == kAuto || wanted.name == kWide;
+  if (primitive && wanted.name != kSequential.name && !draws_random(node)) {
+    for (const auto& strategy : primitive->strategies) {
+      if (any || strategy.name == wanted.name) consider(strategy, 0, result);
+    }
+  }
+  const bool offered = !result.candidates.empty();
+  if (!offered && wanted.must && !any && wanted.name != kSequential.name) {
+    const auto reason =
+        result.refusals.empty() ? std::string("there is no such strategy") : result.refusals[0].reason;
+    throw Error("plan", describe(graph, node) + ": strategy '" + wanted.name + "' cannot run it: " + reason);
+  }
+  if (!offered || wanted.name == kAuto || wanted.name == kSequential.name)
+    consider(kSequential, arithmetic(primitive, result.call), result);
+}
+
+}  // namespace
+
+std::vector<ValueState> spread_states(const Graph& graph, const std::vector<ValueState>& inputs) {
+  std::vector<ValueState> states(graph.values.size());
+  const auto set = [&](ValueId id, bool mapped, bool constant) {
+    states[static_cast<std::size_t>(id)] = {mapped, constant, mapped ? Layout::kFront : Layout::kShared};
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    set(graph.inputs[i].value, inputs[i].mapped, inputs[i].constant);
+  }
+  for (const auto& node : graph.nodes) {
+    const bool random = draws_random(node);
+    bool mapped = random, constant = !random;
+    for_each_use(node, [&](ValueId id) {
+      mapped |= states[static_cast<std::size_t>(id)].mapped;
+      constant &= states[static_cast<std::size_t>(id)].constant;
+    });
+    if (!random && depends_on_shape_only(node.op)) mapped = false, constant = true;
+    for (const auto id : node.results) {
+      if (id >= 0) set(id, mapped, constant);
+    }
+  }
+  return states;
+}
+
+Call make_call(const Graph& graph, const Node& node, const std::vector<ValueState>& states,
+               std::int64_t members) {
+  auto local = localize(node);
+  Call call{std::move(local.node), members, {}, {}};
+  for (const auto id : local.operands) {
+    const auto index = static_cast<std::size_t>(id);
+    call.operands.push_back({concrete(graph.values[index]), states[index].mapped, {}});
+  }
+  for (const auto id : node.results) {
+    call.results.push_back(id >= 0 ? concrete(graph.values[static_cast<std::size_t>(id)]) : ConcreteType{});
+  }
+  return call;
+}
+
+std::vector<NodeCandidates> ask_strategies(const Graph& graph, const std::vector<ValueState>& states,
+                                           std::int64_t members, const StrategyChoice& choice) {
+  std::vector<NodeCandidates> all;
+  for (const auto& node : graph.nodes) {
+    NodeCandidates one;
+    one.call = make_call(graph, node, states, members);
+    one.operands = localize(node).operands;
+    if (const auto* primitive = find_primitive(node.op)) one.primitive = primitive->name;
+    const auto results_are = [&](bool ValueState::*property) {
+      return [&states, property](ValueId id) {
+        return id >= 0 && states[static_cast<std::size_t>(id)].*property;
+      };
+    };
+    if (std::any_of(node.results.begin(), node.results.end(), results_are(&ValueState::mapped))) {
+      ask(graph, node, choice, one);
+    } else {
+      const auto constant = results_are(&ValueState::constant);
+      const bool once = std::all_of(node.results.begin(), node.results.end(),
+                                    [&](ValueId id) { return id < 0 || constant(id); });
+      one.kind = once ? NodeKind::kConstant : NodeKind::kShared;
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace wide

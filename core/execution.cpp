@@ -1,0 +1,153 @@
+#include "core/execution.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+
+#include "core/thread_team.h"
+
+namespace wide {
+namespace {
+
+// One team for the process: executions on threads take turns with it.
+class SharedTeam {
+ public:
+  /// Calls work(0) … work(count - 1) on `size` threads.
+  void run(std::size_t size, std::size_t count, const std::function<void(std::size_t)>& work) {
+    const std::lock_guard lock(mutex_);
+    if (!team_ || size_ != size) {
+      team_ = std::make_unique<ThreadTeam>(size);
+      size_ = size;
+    }
+    team_->run(count, work);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<ThreadTeam> team_;
+  std::size_t size_ = 0;
+};
+
+SharedTeam& shared_team() {
+  static auto* team = new SharedTeam;  // never destroyed: threads may be waiting at exit
+  return *team;
+}
+
+// libtorch with `count` threads on this thread; 0 leaves it alone.
+class WithThreads {
+ public:
+  explicit WithThreads(int count) : before_(at::get_num_threads()), changed_(count > 0 && count != before_) {
+    if (changed_) at::set_num_threads(count);
+  }
+  ~WithThreads() {
+    if (changed_) at::set_num_threads(before_);
+  }
+  WithThreads(const WithThreads&) = delete;
+  WithThreads& operator=(const WithThreads&) = delete;
+
+ private:
+  int before_;
+  bool changed_;
+};
+
+// The members [first, first + count) of a value; alone: the one member's tensor.
+WideTensor part_of(const WideTensor& value, std::int64_t first, std::int64_t count, bool alone) {
+  if (!value.tensor.defined() || value.layout == Layout::kShared) return value;
+  if (alone) return {value.tensor.select(0, first), Layout::kShared};
+  if (count == value.tensor.size(0)) return value;
+  return {value.tensor.narrow(0, first, count), Layout::kFront};
+}
+
+std::vector<WideTensor> parts_of(std::span<const WideTensor> values, std::int64_t first, std::int64_t count,
+                                 bool alone) {
+  std::vector<WideTensor> parts;
+  parts.reserve(values.size());
+  for (const auto& value : values) parts.push_back(part_of(value, first, count, alone));
+  return parts;
+}
+
+bool is_alone(const Plan& plan) {
+  return std::any_of(plan.nodes.begin(), plan.nodes.end(),
+                     [](const NodePlan& node) { return node.strategy == kAloneStrategy; });
+}
+
+}  // namespace
+
+std::string describe(const Schedule& schedule, std::int64_t members) {
+  const auto programs = (members + schedule.chunk - 1) / schedule.chunk;
+  std::string text = std::to_string(members) + (members == 1 ? " member" : " members");
+  if (programs == 1) {
+    text += members == 1 ? "" : " at once";
+    if (schedule.threads == 1) text += " on one thread";
+    return text;
+  }
+  if (schedule.chunk > 1)
+    text += " in " + std::to_string(programs) + " programs of " + std::to_string(schedule.chunk);
+  if (schedule.workers > 1) {
+    text += ", " + std::to_string(schedule.workers) + " at a time on a thread each";
+  } else {
+    text += schedule.chunk > 1 ? ", one after the other" : " one after the other";
+    if (schedule.threads == 1) text += " on one thread";
+  }
+  return text;
+}
+
+Execution::Execution(const Parts& parts, const Schedule& schedule, const Plan& plan, const Plan* rest)
+    : schedule_(schedule) {
+  const auto states = spread_states(parts.graph, {parts.inputs.begin(), parts.inputs.end()});
+  for (const auto& output : parts.graph.outputs) {
+    const auto* ref = output.value.ref();
+    mapped_outputs_.push_back(ref && states[static_cast<std::size_t>(ref->id)].mapped);
+  }
+  for (std::int64_t first = 0; first < parts.members; first += schedule.chunk) {
+    const auto count = std::min(schedule.chunk, parts.members - first);
+    const auto& own = count == schedule.chunk || !rest ? plan : *rest;
+    const bool alone = is_alone(own);
+    const auto constants = parts_of(parts.constants, first, count, alone);
+    parts_.push_back({first, count, alone, Program(parts.graph, own, constants, count)});
+  }
+}
+
+std::size_t Execution::instructions() const {
+  std::size_t sum = 0;
+  for (const auto& part : parts_) sum += part.program.instructions();
+  return sum;
+}
+
+std::vector<WideTensor> Execution::run_part(const Part& part, std::span<const WideTensor> inputs,
+                                            MemoryPool& pool) const {
+  const MemoryPool::Scope scope(pool);
+  if (parts_.size() == 1 && !part.alone) return part.program.run(inputs);
+  return part.program.run(parts_of(inputs, part.first, part.count, part.alone));
+}
+
+std::vector<ExecutionOutput> Execution::run(std::span<const WideTensor> inputs, MemoryPool& pool) const {
+  std::vector<std::vector<WideTensor>> results(parts_.size());
+  if (schedule_.workers > 1 && parts_.size() > 1) {
+    const auto size = std::min<std::size_t>(static_cast<std::size_t>(schedule_.workers), parts_.size());
+    const bool inference = c10::InferenceMode::is_enabled();
+    shared_team().run(size, parts_.size(), [&](std::size_t i) {
+      const c10::InferenceMode mode(inference);
+      results[i] = run_part(parts_[i], inputs, pool);
+    });
+  } else {
+    const WithThreads threads(schedule_.threads);
+    for (std::size_t i = 0; i < parts_.size(); ++i) results[i] = run_part(parts_[i], inputs, pool);
+  }
+  std::vector<ExecutionOutput> outputs(mapped_outputs_.size());
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    auto& output = outputs[k];
+    output.mapped = mapped_outputs_[k];
+    for (std::size_t i = 0; i < (output.mapped ? parts_.size() : 1); ++i) {
+      auto& tensor = results[i][k].tensor;
+      const bool lacks_axis = output.mapped && results[i][k].layout == Layout::kShared;
+      output.parts.push_back(lacks_axis ? tensor.unsqueeze(0) : std::move(tensor));
+    }
+  }
+  return outputs;
+}
+
+}  // namespace wide

@@ -1,0 +1,64 @@
+#pragma once
+// Running a planned graph: all members in one program, in several, or in several side by side on threads.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/memory_pool.h"
+#include "core/plan.h"
+#include "core/program.h"
+
+namespace wide {
+
+/// How members are divided among programs, and programs among threads.
+struct Schedule {
+  std::int64_t chunk = 1;  ///< members of a program; the last has the rest
+  int workers = 1;  ///< programs at a time, a thread each; then libtorch has one thread in each of them
+  int threads = 0;  ///< libtorch's threads where `workers` is 1; 0: as many as it has outside
+  bool operator==(const Schedule&) const = default;
+};
+/// "8 members at once", "2 programs of 4 members, 2 at a time", "8 members one at a time".
+std::string describe(const Schedule& schedule, std::int64_t members);
+
+/// What an execution gives of one output of the graph.
+struct ExecutionOutput {
+  std::vector<at::Tensor> parts;  ///< mapped: [n, …] with the n of each program in turn; shared: one, [d0, …]
+  bool mapped = false;
+};
+
+/// A graph ready to run by a schedule. Runs of one execution may not overlap.
+class Execution {
+ public:
+  /// What an execution is made of.
+  struct Parts {
+    const Graph& graph;
+    std::span<const ValueState> inputs;     ///< of all members
+    std::span<const WideTensor> constants;  ///< of all members, by index into Graph::inputs
+    std::int64_t members;
+  };
+  /// `plan` is for programs of `schedule.chunk` members, `rest` for the last one where it has fewer.
+  Execution(const Parts& parts, const Schedule& schedule, const Plan& plan, const Plan* rest);
+
+  /// `inputs` by index into Graph::inputs, mapped ones [N, …]. Throws wide::Error ("run").
+  std::vector<ExecutionOutput> run(std::span<const WideTensor> inputs, MemoryPool& pool) const;
+
+  const Schedule& schedule() const { return schedule_; }
+  std::size_t instructions() const;
+
+ private:
+  struct Part {
+    std::int64_t first, count;
+    bool alone;  ///< a plan_alone() of one member
+    Program program;
+  };
+  std::vector<WideTensor> run_part(const Part& part, std::span<const WideTensor> inputs,
+                                   MemoryPool& pool) const;
+
+  Schedule schedule_;
+  std::vector<Part> parts_;
+  std::vector<bool> mapped_outputs_;
+};
+
+}  // namespace wide

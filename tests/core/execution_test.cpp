@@ -1,0 +1,221 @@
+// One plan, many ways to run it: schedules, stored plans, memory, measured costs, folded norms.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "core/memory_pool.h"
+#include "core/prove.h"
+#include "core/support.h"
+
+namespace wide::test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using zoo::ref;
+
+constexpr std::int64_t kMembers = 5;
+
+zoo::Architecture convnet() {
+  zoo::Builder b("convnet");
+  const auto x = b.input("x", normal({2, 4, 6, 5}));
+  const auto y = b.batch_norm("norm", b.conv2d("first", x, 4, 8, 3, 1, 1), 8);
+  b.output(b.conv2d("second", b.op("aten.relu.default", {ref(y)}), 8, 3, 3, 1, 1));
+  return b.take();
+}
+
+BuildOptions measuring() {
+  BuildOptions options;
+  options.tuning.tuning = Tuning::kMeasure;
+  return options;
+}
+
+TEST(Schedules, PlainIsFirstAndNoneIsTwice) {
+  for (const std::int64_t members : {1, 2, 3, 7, 8, 32}) {
+    for (const int threads : {1, 2, 6}) {
+      const auto all = possible_schedules(members, threads);
+      EXPECT_EQ(all[0], (Schedule{members, 1, 0}));
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        EXPECT_GE(all[i].chunk, 1);
+        EXPECT_LE(all[i].chunk, members);
+        EXPECT_EQ(std::count(all.begin(), all.end(), all[i]), 1) << describe(all[i], members);
+      }
+    }
+  }
+}
+
+// What a program of `members` members is made of; a single member runs as it is.
+std::vector<NodeChoice> choices_for(const std::string& name, std::int64_t members) {
+  auto model = corpus_model(name, std::max<std::int64_t>(members, 2));
+  const auto& built = model.build(corpus_inputs(name, model.members()));
+  auto choices = choices_of(built.optimized, built.plan());
+  for (auto& choice : choices) {
+    if (members == 1) choice.strategy = kAloneStrategy;
+  }
+  return choices;
+}
+
+// Every schedule of every corpus model against the members' own runs, buffers included.
+TEST(Schedules, AllGiveWhatMembersGiveAlone) {
+  for (const auto& name : corpus_models()) {
+    for (const auto& schedule : possible_schedules(3, 2)) {
+      SCOPED_TRACE(name + ", " + describe(schedule, 3));
+      auto measured = corpus_model(name, 3);
+      const auto inputs = corpus_inputs(name, 3);
+      const auto& built = measured.build(inputs);
+      if (built.random) continue;
+      auto options = BuildOptions();
+      options.plan = store(built.optimized, 3, built.planned);
+      options.plan->schedule = schedule;
+      if (schedule.chunk < 3) {
+        options.plan->nodes = choices_for(name, schedule.chunk);
+        if (3 % schedule.chunk != 0) options.plan->rest = choices_for(name, 3 % schedule.chunk);
+      }
+      auto model = corpus_model(name, 3, options);
+      EXPECT_EQ(model.build(inputs).planned.schedule, schedule);
+      const auto proof = prove(model, inputs);
+      for (const auto& check : proof.checks) EXPECT_TRUE(check.passed) << check.what << ": " << check.text;
+    }
+  }
+}
+
+TEST(Measuring, ChoosesAPlanThatIsRightAndRemembersIt) {
+  const TemporaryFolder folder;
+  const auto architecture = convnet();
+  const auto inputs = wide_inputs(architecture, kMembers);
+  auto options = measuring();
+  options.costs = std::make_shared<CostBook>(folder / "costs.tsv");
+  int asked = 0;
+  options.tuning.progress = [&](const std::string&) { ++asked; };
+  auto model = wide_model(architecture, kMembers, options);
+  const auto& built = model.build(inputs);
+  EXPECT_GT(asked, 0);
+  EXPECT_GT(built.planned.options.size(), 2u);
+  for (const auto& check : prove(model, inputs).checks) EXPECT_TRUE(check.passed) << check.text;
+
+  asked = 0;
+  options.costs = std::make_shared<CostBook>(folder / "costs.tsv");
+  auto again = wide_model(architecture, kMembers, options);
+  EXPECT_EQ(again.build(inputs).planned.schedule, built.planned.schedule);
+  EXPECT_EQ(asked, 0) << "all costs are known";
+}
+
+TEST(CostBook, LeavesOutWhatIsDamaged) {
+  const TemporaryFolder folder;
+  const auto file = folder / "deep/costs.tsv";
+  CostBook(file).add("a b\tc", 12.5);
+  std::ofstream(file, std::ios::app) << "broken\t-3\nbroken too\tx\nno tab\ncut off\t";
+  const CostBook book(file);
+  EXPECT_EQ(book.size(), 1u);
+  EXPECT_EQ(book.find("a b\tc"), 12.5);
+  std::ofstream(file) << "another format\nx\t1\n";
+  EXPECT_EQ(CostBook(file).size(), 0u);
+  CostBook(file).add("x", 2);
+  EXPECT_EQ(CostBook(file).find("x"), 2.0) << "begun anew";
+}
+
+TEST(CostBook, AFileThatCannotBeWrittenIsLeftAlone) {
+  CostBook book("/proc/nowhere/costs.tsv");
+  EXPECT_NO_THROW(book.add("x", 1));
+  EXPECT_EQ(book.find("x"), 1.0);
+}
+
+TEST(MemoryPool, APassInSteadyStateAsksTheSystemForNothing) {
+  const auto architecture = convnet();
+  const auto inputs = wide_inputs(architecture, kMembers);
+  auto model = wide_model(architecture, kMembers);
+  for (int i = 0; i < 2; ++i) model.forward(inputs);
+  const auto before = model.pool().statistics();
+  for (int i = 0; i < 5; ++i) model.forward(inputs);
+  const auto after = model.pool().statistics();
+  EXPECT_EQ(after.system_allocations, before.system_allocations);
+  EXPECT_GT(after.reused, before.reused);
+}
+
+TEST(MemoryPool, TensorsOutliveIt) {
+  at::Tensor kept;
+  {
+    MemoryPool pool;
+    const MemoryPool::Scope scope(pool);
+    kept = at::full({1000}, 3.0);
+    at::full({1000}, 4.0);
+    EXPECT_EQ(pool.statistics().bytes_in_use % 64, 0);
+    EXPECT_GT(pool.statistics().bytes_in_use, 0);
+  }
+  EXPECT_EQ(kept.sum().item<float>(), 3000);
+}
+
+TEST(MemoryPool, OutsideOfAScopeNothingIsKept) {
+  MemoryPool pool;
+  at::full({1000}, 3.0);
+  EXPECT_EQ(pool.statistics().bytes_held, 0);
+}
+
+TEST(StoredPlan, OfAnotherModelIsRefused) {
+  const auto architecture = convnet();
+  const auto inputs = wide_inputs(architecture, kMembers);
+  auto model = wide_model(architecture, kMembers);
+  const auto& built = model.build(inputs);
+  BuildOptions options;
+  options.plan = store(built.optimized, kMembers, built.planned);
+  auto same = wide_model(architecture, kMembers, options);
+  EXPECT_EQ(print(built.optimized, built.plan()).size() > 0, true);
+  EXPECT_EQ(choices_of(built.optimized, same.build(inputs).plan()),
+            choices_of(built.optimized, built.plan()));
+
+  auto fewer = wide_model(architecture, kMembers - 1, options);
+  expect_error([&] { fewer.build(wide_inputs(architecture, kMembers - 1)); }, "plan", {"5 members", "4"});
+  options.plan->nodes[0].strategy = "nonsense";
+  auto changed = wide_model(architecture, kMembers, options);
+  expect_error([&] { changed.build(inputs); }, "plan", {"'nonsense'", "make a new plan"});
+  options.plan->nodes.pop_back();
+  auto shorter = wide_model(architecture, kMembers, options);
+  expect_error([&] { shorter.build(inputs); }, "plan", {"operations", "another model's"});
+}
+
+TEST(Folding, ABatchNormGoesIntoTheConvolutionBeforeIt) {
+  const auto architecture = convnet();
+  const auto inputs = wide_inputs(architecture, kMembers);
+  auto model = wide_model(architecture, kMembers);
+  const auto& built = model.build(inputs);
+  EXPECT_THAT(ops(built.canonical), Contains("aten.batch_norm.default"));
+  EXPECT_THAT(ops(built.optimized), Not(Contains("aten.batch_norm.default")));
+  for (const auto& check : prove(model, inputs).checks) EXPECT_TRUE(check.passed) << check.text;
+}
+
+TEST(Folding, IsNotDoneWhereTheUserNamesAStrategyForTheNorm) {
+  const auto architecture = convnet();
+  for (const auto* text : {"batch_norm=wide", "sequential"}) {
+    BuildOptions options;
+    add_choice(options.strategies, text);
+    auto model = wide_model(architecture, kMembers, options);
+    EXPECT_THAT(ops(model.build(wide_inputs(architecture, kMembers)).optimized),
+                Contains("aten.batch_norm.default"))
+        << text;
+  }
+}
+
+TEST(Choice, ByValueNamesOneNode) {
+  const auto architecture = convnet();
+  const auto inputs = wide_inputs(architecture, kMembers);
+  auto plain = wide_model(architecture, kMembers);
+  const auto& graph = plain.build(inputs).optimized;
+  std::string last;
+  for (const auto& node : graph.nodes) {
+    if (node.op == "aten.conv2d.default") last = graph.values[static_cast<std::size_t>(node.results[0])].name;
+  }
+  BuildOptions options;
+  add_choice(options.strategies, "%" + last + "=sequential");
+  auto model = wide_model(architecture, kMembers, options);
+  EXPECT_EQ(coverage(model.build(inputs)).sequential, 1);
+  add_choice(options.strategies, "%nothing=sequential");
+  auto unknown = wide_model(architecture, kMembers, options);
+  expect_error([&] { unknown.build(inputs); }, "plan", {"%nothing"});
+}
+
+}  // namespace
+}  // namespace wide::test
