@@ -46,7 +46,7 @@ CaseSpec spec_from_json(const nlohmann::json& json, std::string_view where) {
   spec.subject = in.at("subject").string();
   spec.kind = in.at("kind").one_of(kKinds);
   spec.n = in.at("n").integer(1, kMostMembers);
-  for (const auto& [name, size] : in.at("shape").members()) spec.shape[name] = size.integer(1, kLargestSize);
+  for (const auto& [name, size] : in.at("shape").members()) spec.shape[name] = size.integer(0, kLargestSize);
   spec.dtype = in.at("dtype").one_of(kDtypes);
   spec.device = in.at("device").one_of(kDevices);
   spec.mode = in.at("mode").one_of(kModes);

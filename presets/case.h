@@ -14,9 +14,9 @@ namespace wide::presets {
 
 /// A case is all that a worker must know, and nothing of the machine: it can be stored and run again.
 struct CaseSpec {
-  std::string subject;  ///< name of a zoo model or primitive, or the user's name of a model
-  std::string kind;     ///< "zoo", "primitive" or "model"
-  std::int64_t n = 1;   ///< members, >= 1
+  std::string subject;                        ///< name of a built-in subject, or the user's name of a model
+  std::string kind;                           ///< "primitive", "block", "zoo" or "model"
+  std::int64_t n = 1;                         ///< members, >= 1
   std::map<std::string, std::int64_t> shape;  ///< named sizes, e.g. batch and channels; see presets/README.md
   std::string dtype = "float32";              ///< "float32", "float64", "float16" or "bfloat16"
   std::string device = "cpu";                 ///< "cpu", "cuda", or "auto" until the sweep has settled it

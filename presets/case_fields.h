@@ -11,7 +11,7 @@
 
 namespace wide::presets {
 
-inline const std::vector<std::string> kKinds = {"zoo", "primitive", "model"};
+inline const std::vector<std::string> kKinds = {"primitive", "block", "zoo", "model"};
 inline const std::vector<std::string> kDtypes = {"float32", "float64", "float16", "bfloat16"};
 inline const std::vector<std::string> kDevices = {"auto", "cpu", "cuda"};
 inline const std::vector<std::string> kModes = {"eager", "default", "reduce-overhead", "max-autotune"};

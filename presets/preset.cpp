@@ -67,7 +67,7 @@ std::vector<Shape> read_shapes(const JsonReader& in) {
     for (const auto& shape : shapes) {
       for (const auto& size : sizes.elements()) {
         longer.push_back(shape);
-        longer.back()[name] = size.integer(1, kLargestSize);
+        longer.back()[name] = size.integer(0, kLargestSize);
         if (longer.size() > kMostCases) in.fail("makes more than 100000 cases");
       }
     }
@@ -110,7 +110,7 @@ std::vector<CaseSpec> multiply(const CaseSpec& base, const Axes& axes, const std
 std::vector<CaseSpec> read_entry(JsonReader in, Axes axes, const PresetChanges& changes) {
   CaseSpec base;
   base.subject = in.at("subject").string();
-  base.kind = in.at("kind").one_of({"zoo", "primitive"});
+  base.kind = in.at("kind").one_of({"primitive", "block", "zoo"});
   const auto shapes = read_shapes(in.at("shape"));
   read_axes(in, axes);
   in.no_other_keys();

@@ -55,7 +55,7 @@ struct Rival {
 struct CaseRecord {
   std::string key;  ///< unique within the run; --resume skips keys that are stored
   std::string subject;
-  std::string kind;  ///< "zoo", "primitive" or "model"
+  std::string kind;  ///< "primitive", "block", "zoo" or "model"
   std::int64_t n = 0;
   nlohmann::json shape;  ///< as the sweep gave it; null when there is none
   std::string device;
