@@ -14,7 +14,9 @@ namespace {
 
 std::vector<SubjectInfo> subjects() {
   std::vector<SubjectInfo> list;
-  for (const auto& subject : zoo::subjects()) list.push_back({subject.name, subject.kind, subject.summary});
+  for (const auto& subject : zoo::subjects()) {
+    list.push_back({subject.name, subject.kind, subject.summary, zoo::strategies(subject)});
+  }
   return list;
 }
 

@@ -12,8 +12,9 @@ namespace wide::app {
 /// Something that `benchmark` and `test` can name.
 struct SubjectInfo {
   std::string name;
-  std::string kind;     ///< "zoo" or "primitive"
-  std::string summary;  ///< one line
+  std::string kind;                                      ///< "primitive", "block" or "zoo"
+  std::string summary;                                   ///< one line
+  std::vector<std::string> strategies = {"sequential"};  ///< what `-s all` measures, "auto" aside
 };
 
 struct PrimitiveInfo {

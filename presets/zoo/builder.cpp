@@ -92,13 +92,13 @@ ValueId Builder::conv2d(const std::string& fqn, ValueId x, std::int64_t in, std:
                                     {std::int64_t{1}}});
 }
 
-ValueId Builder::batch_norm(const std::string& fqn, ValueId x, std::int64_t channels) {
+ValueId Builder::batch_norm(const std::string& fqn, ValueId x, std::int64_t channels, bool train) {
   const auto weight = parameter(fqn + ".weight", {{channels}, TensorRecipe::Kind::kPositive});
   const auto bias = parameter(fqn + ".bias", {{channels}, TensorRecipe::Kind::kNormal, 0.1, 0});
   const auto mean = buffer(fqn + ".running_mean", {{channels}, TensorRecipe::Kind::kNormal, 0.1, 0});
   const auto variance = buffer(fqn + ".running_var", {{channels}, TensorRecipe::Kind::kPositive});
   return op("aten.batch_norm.default",
-            {ref(x), ref(weight), ref(bias), ref(mean), ref(variance), {false}, {0.1}, {1e-5}, {false}});
+            {ref(x), ref(weight), ref(bias), ref(mean), ref(variance), {train}, {0.1}, {1e-5}, {false}});
 }
 
 ValueId Builder::layer_norm(const std::string& fqn, ValueId x, std::int64_t features) {
@@ -139,12 +139,14 @@ std::vector<ModelInput> make_inputs(const Architecture& architecture, std::int64
   std::vector<ModelInput> inputs;
   for (std::size_t k = 0; k < architecture.inputs.size(); ++k) {
     std::vector<at::Tensor> tensors;
-    for (std::int64_t i = 0; i < n; ++i) {
+    const bool shared = architecture.inputs[k].shared;
+    for (std::int64_t i = 0; i < (shared ? 1 : n); ++i) {
       auto generator =
           at::detail::createCPUGenerator(seed * 1'000'003 + static_cast<std::uint64_t>(2 * i + 1) + 7919 * k);
       tensors.push_back(draw(architecture.inputs[k], dtype, generator));
     }
-    inputs.push_back(ModelInput::per_member(tensors, "input." + std::to_string(k)));
+    inputs.push_back(shared ? ModelInput::shared(tensors[0])
+                            : ModelInput::per_member(tensors, "input." + std::to_string(k)));
   }
   return inputs;
 }

@@ -25,6 +25,7 @@ struct TensorRecipe {
   Kind kind = Kind::kNormal;
   double scale = 1;
   std::int64_t bound = 0;
+  bool shared = false;  ///< inputs: the same for all members, like positions in a sequence
 };
 
 /// A graph and what it takes to make members of it. Floating tensors take the dtype asked for.
@@ -51,7 +52,8 @@ class Builder {
   ValueId linear(const std::string& fqn, ValueId x, std::int64_t in, std::int64_t out);
   ValueId conv2d(const std::string& fqn, ValueId x, std::int64_t in, std::int64_t out, std::int64_t kernel,
                  std::int64_t stride, std::int64_t padding);
-  ValueId batch_norm(const std::string& fqn, ValueId x, std::int64_t channels);
+  /// In training mode it takes the batch's statistics and moves the running ones, which are buffers.
+  ValueId batch_norm(const std::string& fqn, ValueId x, std::int64_t channels, bool train = false);
   ValueId layer_norm(const std::string& fqn, ValueId x, std::int64_t features);
 
   void output(ValueId value);
@@ -71,7 +73,7 @@ Argument ints(std::initializer_list<std::int64_t> values);
 /// `n` members with distinct weights, reproducible from `seed`.
 std::vector<Member> make_members(const Architecture& architecture, std::int64_t n, std::uint64_t seed,
                                  at::ScalarType dtype);
-/// Distinct inputs for each of `n` members.
+/// Inputs for `n` members, distinct but where the recipe says shared.
 std::vector<ModelInput> make_inputs(const Architecture& architecture, std::int64_t n, std::uint64_t seed,
                                     at::ScalarType dtype);
 
