@@ -123,6 +123,13 @@ Plan plan_alone(const Graph& graph, const std::vector<ValueState>& inputs) {
   return plan;
 }
 
+Plan plan_from_candidates(const Graph& graph, const std::vector<ValueState>& states,
+                          const std::vector<NodeCandidates>& nodes, const ConversionCost& conversion,
+                          std::vector<std::size_t> candidates) {
+  const auto members = nodes.empty() ? 1 : nodes[0].call.members;
+  return assemble(states, nodes, members, follow(graph, states, nodes, conversion, std::move(candidates)));
+}
+
 std::vector<NodeChoice> choices_of(const Graph& graph, const Plan& plan) {
   std::vector<NodeChoice> choices;
   for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
@@ -156,7 +163,7 @@ Plan plan_from(const Graph& graph, const std::vector<ValueState>& inputs, std::i
     return from == to ? 0.0
                       : 1.0 + (is_free(from, to, type, members) ? 0 : static_cast<double>(type.bytes()));
   };
-  return assemble(states, nodes, members, follow(graph, states, nodes, conversion, std::move(candidates)));
+  return plan_from_candidates(graph, states, nodes, conversion, std::move(candidates));
 }
 
 std::string print(const Graph& graph, const Plan& plan) {

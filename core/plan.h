@@ -53,6 +53,11 @@ Plan make_plan(const Graph& graph, const std::vector<ValueState>& inputs, std::i
 /// The plan of one member alone: every node as the graph says it.
 Plan plan_alone(const Graph& graph, const std::vector<ValueState>& inputs);
 
+/// The plan that takes these candidates of nodes that ask_strategies() gave.
+Plan plan_from_candidates(const Graph& graph, const std::vector<ValueState>& states,
+                          const std::vector<NodeCandidates>& nodes, const ConversionCost& conversion,
+                          std::vector<std::size_t> candidates);
+
 /// A strategy and layouts by name, as a stored plan has them.
 struct NodeChoice {
   std::string value;  ///< name of the node's first used result

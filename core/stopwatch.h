@@ -15,7 +15,7 @@ struct StopwatchOptions {
   int least_rounds = 3;
 };
 
-/// Median nanoseconds of a call of each; infinity for one that throws.
+/// Nanoseconds of a call of each, the lower quartile of its samples; infinity for one that throws.
 std::vector<double> time_in_turns(std::span<const std::function<void()>> functions,
                                   const StopwatchOptions& options = {});
 

@@ -276,6 +276,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs) {
           std::move(written),
           std::move(canonical),
           std::move(optimized),
+          std::move(states),
           std::move(planned),
           pipeline.records(),
           elapsed(),

@@ -67,10 +67,11 @@ struct BuildOptions {
 
 /// A canonical graph for given input shapes, with its plan and programs.
 struct Build {
-  Graph specialized;          ///< what one member runs alone
-  std::vector<bool> written;  ///< inputs of `specialized` that a run writes into
-  Graph canonical;            ///< what separate runs of the members are measured by
-  Graph optimized;            ///< what the plan is of
+  Graph specialized;               ///< what one member runs alone
+  std::vector<bool> written;       ///< inputs of `specialized` that a run writes into
+  Graph canonical;                 ///< what separate runs of the members are measured by
+  Graph optimized;                 ///< what the plan is of
+  std::vector<ValueState> inputs;  ///< of `optimized`, in order: which are mapped, which constant
   PlannedExecution planned;
   std::vector<StageRecord> stages;
   double milliseconds = 0;         ///< all stages

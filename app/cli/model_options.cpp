@@ -5,6 +5,7 @@
 #include <set>
 
 #include "app/exit_code.h"
+#include "app/plan_file.h"
 #include "core/members.h"
 
 namespace wide::cli {
@@ -42,6 +43,9 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
   command.add_option(
       "-s,--strategy", options.strategies,
       "auto, wide, sequential, a strategy for all that have it, KIND=STRATEGY or %VALUE=STRATEGY");
+  command.add_option("--plan", options.plan, "run this plan, saved by `widebench plan -o FILE`");
+  command.add_flag("--tune", options.tune,
+                   "choose by measuring; without it by what was measured before, or by estimates");
   command.add_option("--device", options.device, "cpu, cuda or auto")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
   command.add_option("--mode", options.mode, "eager")->check(CLI::IsMember({"eager"}));
@@ -56,14 +60,27 @@ StrategyChoice parse_strategies(const std::vector<std::string>& given) {
   return choice;
 }
 
-WideModel load_model(const Context& context, const ModelOptions& options,
-                     std::optional<std::int64_t> copies) {
-  for (const auto& device : context.engine.devices()) {
-    if (device.name == options.device && !device.usable) throw app::CannotMeasure("device", device.reason);
-  }
+BuildOptions build_options(const Context& context, const ModelOptions& options) {
   BuildOptions build;
   build.strategies = parse_strategies(options.strategies);
   build.seed = options.seed;
+  build.costs = std::make_shared<CostBook>(CostBook::default_file());
+  build.tuning.tuning = options.tune ? Tuning::kMeasure : Tuning::kCached;
+  if (options.tune) {
+    build.tuning.progress = [&context](const std::string& what) {
+      context.log(LogLevel::kDebug, "measuring " + what);
+    };
+  }
+  if (!options.plan.empty()) build.plan = app::read_plan(options.plan);
+  return build;
+}
+
+WideModel load_model(const Context& context, const ModelOptions& options, std::optional<std::int64_t> copies,
+                     std::optional<BuildOptions> given) {
+  for (const auto& device : context.engine.devices()) {
+    if (device.name == options.device && !device.usable) throw app::CannotMeasure("device", device.reason);
+  }
+  auto build = given ? std::move(*given) : build_options(context, options);
   build.pipeline.snapshots = copies.has_value();
   const std::vector<std::filesystem::path> models(options.models.begin(), options.models.end());
   const std::vector<std::filesystem::path> weights(options.weights.begin(), options.weights.end());

@@ -17,18 +17,24 @@ struct ModelOptions {
   std::vector<std::string> strategies;  ///< "grouped" for all, or "conv2d=sequential"
   std::string device = "auto";
   std::string mode = "eager";
+  std::string plan;   ///< file of a stored plan
+  bool tune = false;  ///< measure what no earlier run has measured
   bool trust = false;
   std::uint64_t seed = 0;
 };
 
-/// --model, --weights, --strategy, --device, --mode, --trust and --seed.
+/// --model, --weights, --strategy, --plan, --tune, --device, --mode, --trust and --seed.
 void add_model_options(CLI::App& command, ModelOptions& options, bool required = true);
+
+/// What `options` say of planning: strategies, a stored plan, the cost book of this machine. Throws
+/// wide::Error.
+BuildOptions build_options(const Context& context, const ModelOptions& options);
 
 /// Loads the members and logs the loader's warnings. Throws wide::Error, and app::CannotMeasure for a device
 /// or mode that is not there. One model without checkpoints gives `copies` members with seeded weights where
 /// that is given (printed graphs need no real ones), else itself. `copies` also keeps the text of each stage.
 WideModel load_model(const Context& context, const ModelOptions& options,
-                     std::optional<std::int64_t> copies = {});
+                     std::optional<std::int64_t> copies = {}, std::optional<BuildOptions> build = {});
 
 /// "auto", "NAME" and "KIND=NAME" as the planner wants them. Throws wide::Error ("usage").
 StrategyChoice parse_strategies(const std::vector<std::string>& given);

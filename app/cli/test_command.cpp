@@ -32,13 +32,11 @@ struct Result {
   Proof proof;
 };
 
-Result prove_subject(const Options& options, const std::string& name, std::int64_t members,
-                     const std::string& dtype) {
+Result prove_subject(const Context& context, const Options& options, const std::string& name,
+                     std::int64_t members, const std::string& dtype) {
   const auto architecture = zoo::build(name);
-  BuildOptions build;
+  const auto build = build_options(context, options.model);
   const auto seed = options.model.seed;
-  build.seed = seed;
-  build.strategies = parse_strategies(options.model.strategies);
   const auto type = parse_dtype(dtype).value();
   WideModel model(architecture.graph, zoo::make_members(architecture, members, seed, type), build);
   return {name, dtype, members, prove(model, zoo::make_inputs(architecture, members, seed, type))};
@@ -109,7 +107,7 @@ int run(const Context& context, const Options& options) {
   }
   for (const auto& name : names) {
     for (const auto members : options.members) {
-      for (const auto& dtype : options.dtypes) add(prove_subject(options, name, members, dtype));
+      for (const auto& dtype : options.dtypes) add(prove_subject(context, options, name, members, dtype));
     }
   }
   if (context.json) context.out << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';

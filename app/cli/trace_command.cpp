@@ -37,8 +37,7 @@ Traced make_model(const Context& context, const Options& options) {
   }
   if (!options.subject.empty()) {
     const auto architecture = zoo::build(options.subject);
-    BuildOptions build;
-    build.strategies = parse_strategies(options.model.strategies);
+    auto build = build_options(context, options.model);
     build.pipeline.snapshots = true;
     const auto seed = options.model.seed;
     return {WideModel(architecture.graph, zoo::make_members(architecture, options.members, seed, at::kFloat),

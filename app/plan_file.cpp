@@ -1,0 +1,135 @@
+#include "app/plan_file.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "formats/error.h"
+
+namespace wide::app {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kVersion = 1;
+constexpr std::uintmax_t kLargest = 256 << 20;
+
+json layouts_json(const std::vector<Layout>& layouts) {
+  auto list = json::array();
+  for (const auto layout : layouts) list.push_back(name(layout));
+  return list;
+}
+
+json nodes_json(const std::vector<NodeChoice>& nodes) {
+  auto list = json::array();
+  for (const auto& node : nodes) {
+    list.push_back({{"value", node.value},
+                    {"strategy", node.strategy},
+                    {"operands", layouts_json(node.operands)},
+                    {"results", layouts_json(node.results)}});
+  }
+  return list;
+}
+
+// The reader knows no path of its own: errors name the file and the key.
+class Reader {
+ public:
+  explicit Reader(std::string_view where) : where_(where) {}
+
+  const json& get(const json& from, const char* key, json::value_t type) const {
+    const auto found = from.is_object() ? from.find(key) : from.end();
+    if (found == from.end() ||
+        (found->type() != type && !(type == json::value_t::number_integer && found->is_number_integer())))
+      throw Error("plan", fmt::format("{}: \"{}\" is missing or of the wrong kind; save the plan anew with "
+                                      "`widebench plan -o FILE`",
+                                      where_, key));
+    return *found;
+  }
+  std::int64_t integer(const json& from, const char* key, std::int64_t least, std::int64_t most) const {
+    const auto value = get(from, key, json::value_t::number_integer).get<std::int64_t>();
+    if (value < least || value > most)
+      throw Error("plan", fmt::format("{}: \"{}\" is {}, not in {}…{}", where_, key, value, least, most));
+    return value;
+  }
+  std::string text(const json& from, const char* key) const {
+    return get(from, key, json::value_t::string).get<std::string>();
+  }
+  std::vector<Layout> layouts(const json& from, const char* key) const {
+    std::vector<Layout> list;
+    for (const auto& item : get(from, key, json::value_t::array)) {
+      const auto layout = item.is_string() ? find_layout(item.get<std::string>()) : std::nullopt;
+      if (!layout) throw Error("plan", fmt::format("{}: {} is no layout", where_, item.dump()));
+      list.push_back(*layout);
+    }
+    return list;
+  }
+  std::vector<NodeChoice> nodes(const json& from, const char* key) const {
+    std::vector<NodeChoice> list;
+    for (const auto& item : get(from, key, json::value_t::array)) {
+      list.push_back(
+          {text(item, "value"), text(item, "strategy"), layouts(item, "operands"), layouts(item, "results")});
+    }
+    return list;
+  }
+
+ private:
+  std::string where_;
+};
+
+}  // namespace
+
+json to_json(const StoredPlan& plan) {
+  return {{"schema_version", kVersion},
+          {"members", plan.members},
+          {"schedule",
+           {{"chunk", plan.schedule.chunk},
+            {"workers", plan.schedule.workers},
+            {"threads", plan.schedule.threads}}},
+          {"nodes", nodes_json(plan.nodes)},
+          {"rest", nodes_json(plan.rest)}};
+}
+
+StoredPlan plan_from_json(const json& document, std::string_view where) {
+  constexpr std::int64_t kMost = 1 << 20;
+  const Reader in(where);
+  if (const auto version = in.integer(document, "schema_version", 1, INT32_MAX); version != kVersion) {
+    throw Error("plan", fmt::format("{}: a plan of version {}, this program reads {}; make a new plan", where,
+                                    version, kVersion));
+  }
+  StoredPlan plan;
+  plan.members = in.integer(document, "members", 1, kMost);
+  const auto& schedule = in.get(document, "schedule", json::value_t::object);
+  plan.schedule.chunk = in.integer(schedule, "chunk", 1, kMost);
+  plan.schedule.workers = static_cast<int>(in.integer(schedule, "workers", 1, 4096));
+  plan.schedule.threads = static_cast<int>(in.integer(schedule, "threads", 0, 4096));
+  plan.nodes = in.nodes(document, "nodes");
+  plan.rest = in.nodes(document, "rest");
+  return plan;
+}
+
+StoredPlan read_plan(const std::filesystem::path& file) {
+  std::error_code failed;
+  const auto size = std::filesystem::file_size(file, failed);
+  std::ifstream in(file, std::ios::binary);
+  if (failed || !in) throw Error("plan", file.string() + ": cannot be read");
+  if (size > kLargest) throw Error("plan", file.string() + ": too large to be a plan");
+  const auto document = json::parse(in, nullptr, false);
+  if (document.is_discarded()) throw Error("plan", file.string() + ": is not JSON");
+  return plan_from_json(document, file.string());
+}
+
+void write_plan(const std::filesystem::path& file, const StoredPlan& plan) {
+  auto partial = file;
+  partial += ".partial";
+  std::error_code failed;
+  {
+    std::ofstream out(partial, std::ios::binary);
+    out << to_json(plan).dump(1) << '\n';
+    if (!out.flush()) failed = std::make_error_code(std::errc::io_error);
+  }
+  if (!failed) std::filesystem::rename(partial, file, failed);
+  if (failed) throw Error("plan", file.string() + ": cannot be written: " + failed.message());
+}
+
+}  // namespace wide::app

@@ -1,0 +1,87 @@
+#include "app/regret.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "core/every_plan.h"
+#include "core/stopwatch.h"
+#include "profiler/measure.h"
+#include "profiler/statistics.h"
+
+namespace wide::app {
+namespace {
+
+// Those that a rough look leaves as possible winners.
+constexpr std::size_t kFinalists = 4;
+constexpr StopwatchOptions kRough{.rounds = 7, .sample_us = 200, .seconds_each = 0.1, .least_rounds = 3};
+constexpr profiler::StoppingRule kExact{.min_rounds = 15,
+                                        .max_rounds = 120,
+                                        .max_seconds = 4,
+                                        .relative_width = 0.01,
+                                        .min_sample_us = 300,
+                                        .warmup_seconds = 0.2};
+
+std::string summary(const Build& build, std::int64_t members) {
+  auto text = describe(build.planned.schedule, members) + ":";
+  for (const auto& node : build.plan().nodes) {
+    if (node.strategy == kConstantStrategy) continue;
+    text.append(" ").append(node.strategy);
+    if (!node.offer.results.empty()) text.append("/").append(name(node.offer.results[0]));
+  }
+  return text;
+}
+
+std::unique_ptr<WideModel> with_plan(const WideModel& model, const StoredPlan& plan) {
+  auto options = model.options();
+  options.plan = plan;
+  return std::make_unique<WideModel>(model.graph(), model.member_list(), options);
+}
+
+profiler::Measurement measure_finalists(WideModel& model,
+                                        const std::vector<std::unique_ptr<WideModel>>& others,
+                                        std::span<const ModelInput> inputs, std::uint64_t seed) {
+  std::vector<profiler::Contender> contenders{{"auto", [&] { model.forward(inputs); }}};
+  for (const auto& other : others)
+    contenders.push_back({"plan " + std::to_string(contenders.size()), [&] { other->forward(inputs); }});
+  profiler::SteadyClock clock;
+  return profiler::measure(contenders, kExact, seed, clock, {});
+}
+
+}  // namespace
+
+Regret regret_of(WideModel& model, std::span<const ModelInput> inputs, std::size_t most, std::uint64_t seed) {
+  const auto& built = model.build(inputs);
+  const auto all = every_plan(built, model.members(), most);
+  std::vector<std::unique_ptr<WideModel>> models;
+  std::vector<std::function<void()>> runs;
+  for (const auto& plan : all.plans) {
+    models.push_back(with_plan(model, plan));
+    runs.emplace_back([one = models.back().get(), inputs] { one->forward(inputs); });
+  }
+  const auto times = time_in_turns(runs, kRough);
+  std::vector<std::size_t> order(times.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return times[a] < times[b]; });
+  order.resize(std::min(order.size(), kFinalists));
+  std::vector<std::unique_ptr<WideModel>> finalists;
+  for (const auto i : order) finalists.push_back(std::move(models[i]));
+
+  const auto measured = measure_finalists(model, finalists, inputs, seed);
+  Regret regret{.plans = all.plans.size(), .complete = all.complete};
+  regret.auto_us = regret.best_us = profiler::summarize(measured, 0).median_us;
+  regret.auto_plan = regret.best_plan = summary(built, model.members());
+  for (std::size_t i = 0; i < finalists.size(); ++i) {
+    const auto contender = static_cast<int>(i) + 1;
+    const auto time = profiler::summarize(measured, contender).median_us;
+    if (time >= regret.best_us) continue;
+    const auto interval =
+        profiler::bootstrap_median(profiler::round_ratios(measured.samples, 0, contender), seed);
+    regret.best_us = time;
+    regret.ratio = interval.value, regret.low = interval.low, regret.high = interval.high;
+    regret.best_plan = summary(finalists[i]->build(inputs), model.members());
+  }
+  return regret;
+}
+
+}  // namespace wide::app
