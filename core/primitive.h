@@ -70,6 +70,9 @@ struct Strategy {
   /// Called once per build; may pack operands that are constant. The kernel must not keep references to
   /// `call`.
   Kernel (*prepare)(const Call& call, const Offer& offer);
+  bool differentiable = true;  ///< false: a kernel of our own that autograd cannot see into
+  bool random = false;         ///< draws for member i what it draws alone; others never run nodes that draw
+  bool on_request = false;  ///< computes something else than the members alone: only where the user names it
 };
 
 /// An operation on made-up operands, for tests and benchmarks.

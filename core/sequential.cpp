@@ -77,7 +77,7 @@ Kernel prepare(const Call& call, const Offer& offer) {
 
 }  // namespace
 
-const Strategy kSequential{"sequential", ask, prepare};
+const Strategy kSequential{.name = "sequential", .ask = ask, .prepare = prepare, .random = true};
 
 bool depends_on_shape_only(std::string_view op) {
   static constexpr std::array<std::string_view, 12> kOps = {
@@ -101,7 +101,7 @@ Kernel once(const Call& call) {
 }
 
 MemberStreams::MemberStreams(const std::vector<std::uint64_t>& seeds) {
-  for (const auto seed : seeds) states_.push_back(at::detail::createCPUGenerator(seed).get_state());
+  for (const auto seed : seeds) generators_.push_back(at::detail::createCPUGenerator(seed));
 }
 
 MemberStreams::Active::Active(MemberStreams* streams)
@@ -121,11 +121,11 @@ MemberStreams* MemberStreams::current() {
 
 void MemberStreams::enter(std::size_t i) {
   auto generator = at::detail::getDefaultCPUGenerator();
-  generator.set_state(states_[i]);
+  generator.set_state(generators_[i].get_state());
 }
 
 void MemberStreams::leave(std::size_t i) {
-  states_[i] = at::detail::getDefaultCPUGenerator().get_state();
+  generators_[i].set_state(at::detail::getDefaultCPUGenerator().get_state());
 }
 
 }  // namespace wide

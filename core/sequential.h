@@ -1,7 +1,11 @@
 #pragma once
 // The fallback that is always right: one member after the other through the dispatcher, results stacked.
 
+#include <ATen/core/Generator.h>
+
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "core/primitive.h"
 
@@ -42,9 +46,11 @@ class MemberStreams {
   /// Makes the default generator continue member `i`'s stream; leave() saves it.
   void enter(std::size_t i);
   void leave(std::size_t i);
+  /// Member `i`'s stream, for kernels that take a generator: drawing from it continues the stream.
+  at::Generator& generator(std::size_t i) { return generators_[i]; }
 
  private:
-  std::vector<at::Tensor> states_;
+  std::vector<at::Generator> generators_;
 };
 
 }  // namespace wide

@@ -2,6 +2,7 @@
 // Every mapped operand has the model axis in front and the axis moves by one.
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "primitives/support.h"
 
@@ -23,6 +24,8 @@ constexpr std::array kRules = {
     Rule{"aten.sort.default", 1, true},
     Rule{"aten.sort.stable", 2, true},
     Rule{"aten.argsort.default", 1, true},
+    Rule{"aten.argsort.stable", 2, true},
+    Rule{"aten.linalg_vecdot.default", 2, true},
     Rule{"aten.topk.default", 2, true},
     Rule{"aten.kthvalue.default", 2, true},
     Rule{"aten.flip.default", 1, true},
@@ -53,6 +56,10 @@ constexpr std::array kRules = {
     Rule{"aten.fft_irfft2.default", 2, true},
     Rule{"aten.fft_fftn.default", 2, true},
     Rule{"aten.fft_ifftn.default", 2, true},
+    Rule{"aten.fft_rfftn.default", 2, true},
+    Rule{"aten.fft_irfftn.default", 2, true},
+    Rule{"aten.fft_hfft.default", 2, true},
+    Rule{"aten.fft_ihfft.default", 2, true},
     Rule{"aten._fft_r2c.default", 1, true},
     Rule{"aten._fft_c2r.default", 1, true},
     Rule{"aten._fft_c2c.default", 1, true},
@@ -68,12 +75,19 @@ const Rule& rule_of(const Call& call) {
                        [&](const Rule& rule) { return rule.op == call.node.op; });
 }
 
+// Of a Fourier transform or a shift without axes and without lengths, all are meant.
+bool means_every_axis(const Call& call) {
+  if (!call.node.op.starts_with("aten.fft_") || !call.integers(rule_of(call).dim).empty()) return false;
+  return rule_of(call).dim == 1 || call.is_none(1);
+}
+
 Answer ask(const Call& call) {
   const auto& rule = rule_of(call);
   if (call.operands.empty()) return refuse("the operands are constants");
   const auto rank = call.operands[0].type.rank();
   if (rank == 0) return refuse("the input is a number");
-  if (call.integers(rule.dim).empty()) return refuse("no axis is given: the flattened tensor is meant");
+  if (call.integers(rule.dim).empty() && !means_every_axis(call))
+    return refuse("no axis is given: the flattened tensor is meant");
   for (const auto& operand : call.operands) {
     if (rule.same_rank && operand.type.rank() != rank) return refuse("the operands' ranks differ");
   }
@@ -84,7 +98,13 @@ Answer ask(const Call& call) {
 }
 
 Kernel prepare(const Call& call, const Offer&) {
-  auto wide = shift_dims(call.node, rule_of(call).dim);
+  const auto dim = rule_of(call).dim;
+  auto wide = shift_dims(call.node, dim);
+  if (means_every_axis(call)) {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(call.operands[0].type.rank()));
+    std::iota(all.begin(), all.end(), 1);
+    wide.arguments[dim] = ints_argument(all);
+  }
   if (call.node.op.starts_with("aten.diag")) wide = shift_dims(std::move(wide), 3);  // dim2
   return boxed(call, std::move(wide));
 }
@@ -105,6 +125,10 @@ std::vector<Sample> samples(std::int64_t members) {
        "aten.gather.default",
        {x, zero, y, {false}},
        {{{5, 7}}, {{2, 7}, false, at::kLong, 5}}},
+      {"fft over all axes", "aten.fft_fftn.default", {x, {}, {}, {}}, {{{5, 7}}}},
+      {"fft shift", "aten.fft_fftshift.default", {x, {}}, {{{5, 7}}}},
+      {"real fft", "aten.fft_rfftn.default", {x, {}, i({0, 1}), {}}, {{{5, 7}}}},
+      {"vecdot", "aten.linalg_vecdot.default", {x, y, one}, {{{5, 7}}, {{5, 7}}}},
       {"glu", "aten.glu.default", {x, one}, {{{5, 8}}}},
       {"take_along_dim", "aten.take_along_dim.default", {x, y, zero}, {{{5, 7}}, index}},
       {"scatter_reduce",

@@ -5,6 +5,8 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "primitives/support.h"
 
@@ -66,6 +68,39 @@ Kernel prepare(const Call& call, const Offer&) {
   };
 }
 
+// The same as two batched products around a softmax: less overhead than the fused kernel on short sequences.
+Answer ask_bmm(const Call& call) {
+  if (call.flag(kGroupedHeads)) return refuse("heads are grouped: the fused kernel repeats them");
+  auto answer = ask(call);
+  for (auto& one : answer.offers) {
+    const auto& q = call.operand_at(kQ)->type;
+    const auto keys = call.operand_at(kK)->type.shape.end()[-2];
+    const auto scores = static_cast<double>(q.bytes() / std::max<std::int64_t>(1, q.shape.back()) * keys);
+    one.cost += 4 * kernel_cost(2 * scores * static_cast<double>(call.members));
+  }
+  return answer;
+}
+
+Kernel prepare_bmm(const Call& call, const Offer&) {
+  const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
+  const auto width = static_cast<double>(call.operand_at(kQ)->type.shape.back());
+  const auto scale = call.is_none(kScale) ? 1 / std::sqrt(width) : call.real(kScale);
+  return [call, shape, scale](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    const auto q = fold(call, kQ, in), k = fold(call, kK, in), v = fold(call, kV, in);
+    auto scores = at::matmul(q * scale, k.transpose(-2, -1));
+    if (call.flag(kCausal)) {
+      const auto future = at::ones({q.size(-2), k.size(-2)}, q.options().dtype(at::kBool)).triu(1);
+      scores = scores.masked_fill(future, -std::numeric_limits<double>::infinity());
+    }
+    if (auto mask = fold_mask(call, in); mask.defined()) {
+      scores = mask.scalar_type() == at::kBool
+                   ? scores.masked_fill(mask.logical_not(), -std::numeric_limits<double>::infinity())
+                   : scores + mask;
+    }
+    out[0] = at::matmul(at::_safe_softmax(scores, -1), v).reshape(shape);
+  };
+}
+
 std::vector<Sample> samples(std::int64_t members) {
   const auto arguments = [](bool mask, bool causal, Argument scale, bool grouped) {
     return std::vector<Argument>{
@@ -82,6 +117,9 @@ std::vector<Sample> samples(std::int64_t members) {
       {"mapped float mask", op, arguments(true, false, {}, false), {q, k, v, {{5, 7}}}},
       {"mask per sample", op, arguments(true, false, {}, false), {q, k, v, {{2, 1, 5, 7}}}},
       {"shared mask per sample", op, arguments(true, false, {}, false), {q, k, v, {{2, 1, 5, 7}, false}}},
+      {"bool mask", op, arguments(true, false, {}, false), {q, k, v, {{2, 1, 5, 7}, true, at::kBool, 2}}},
+      {"shared bool mask", op, arguments(true, false, {}, false), {q, k, v, {{5, 7}, false, at::kBool, 2}}},
+      {"grouped heads, causal", op, arguments(false, true, {}, true), {{{2, 6, 5, 8}}, k, v}},
       {"grouped heads", op, arguments(false, false, {}, true), {{{2, 6, 5, 8}}, k, v}},
       {"shared keys",
        op,
@@ -103,7 +141,7 @@ std::vector<Sample> samples(std::int64_t members) {
 
 Primitive attention() {
   return {"attention", {"aten.scaled_dot_product_attention.default"},
-          nullptr,     {{"fused", ask, prepare}},
+          nullptr,     {{"fused", ask, prepare}, {"bmm", ask_bmm, prepare_bmm}},
           nullptr,     samples};
 }
 

@@ -1,9 +1,14 @@
 // Wide batch_norm: statistics are per channel, so one norm over N·C channels is exact.
 //   x [B, N·C, …]; weight, bias, running statistics [N·C]
+#include <ATen/ATen.h>
+
+#include "primitives/kernels/rows.h"
 #include "primitives/support.h"
 
 namespace wide {
 namespace {
+
+enum { kX, kWeight, kBias, kMean, kVariance, kTraining, kMomentum, kEps };
 
 // Every mapped operand but x is a vector over channels; what is shared is repeated for each member.
 Offer packed(const Call& call, Layout layout) {
@@ -31,6 +36,89 @@ Kernel prepare(const Call& call, const Offer& offer) {
   return boxed_as_offered(call, offer);
 }
 
+// With running statistics the norm is one multiplication and one addition: y = x · scale + shift.
+//   x [N, B, C, …] or [N·B, C, …] with channels innermost; scale, shift [N, C]
+Answer ask_affine(const Call& call) {
+  if (!call.operand_of(kX)) return refuse("the input is a constant");
+  if (call.operand_at(kX)->type.rank() < 2) return refuse("the input has no channel axis");
+  if (call.node.op != "aten.batch_norm.default" || call.flag(kTraining))
+    return refuse("the statistics come from the batch");
+  if (!call.operand_of(kMean) || !call.operand_of(kVariance))
+    return refuse("there are no running statistics");
+  if (call.results.size() != 1) return refuse("updated statistics are wanted");
+  if (!kernels::can_run_rows(call.results[0].dtype)) return refuse("no kernel for this dtype");
+  Answer answer;
+  for (const auto layout : {Layout::kFront, Layout::kFoldedLast}) {
+    if (!can_hold(layout, call.results[0])) continue;
+    auto one = uniform_offer(call, Layout::kFront);
+    one.operands[*call.operand_of(kX)] = one.results[0] = layout;
+    one.cost = kernel_cost(total_bytes(call)) + 2 * kNanosecondsPerCall;
+    answer.offers.push_back(std::move(one));
+  }
+  return answer;
+}
+
+struct Affine {
+  at::Tensor scale, shift;  ///< [N, C]
+};
+
+Affine affine(const Call& call, const std::function<at::Tensor(std::size_t)>& front) {
+  const auto work = call.results[0].dtype == at::kDouble ? at::kDouble : at::kFloat;
+  const auto get = [&](std::size_t index) {
+    const auto tensor = front(index);
+    return tensor.defined() ? tensor.to(work) : tensor;
+  };
+  const auto weight = get(kWeight), bias = get(kBias);
+  auto scale = (get(kVariance) + call.real(kEps)).rsqrt();
+  if (weight.defined()) scale = scale * weight;
+  auto shift = -(get(kMean) * scale);
+  if (bias.defined()) shift = shift + bias;
+  const auto& x = *call.operand_at(kX);
+  const std::vector<std::int64_t> shape{call.members, x.type.shape[1]};
+  const auto finish = [&](const at::Tensor& one) { return one.to(call.results[0].dtype).expand(shape); };
+  return {finish(scale).contiguous(), finish(shift).contiguous()};
+}
+
+// Once, at build, where the statistics and weights never change.
+std::optional<Affine> constant_affine(const Call& call) {
+  for (const auto index : {kWeight, kBias, kMean, kVariance}) {
+    const auto* operand = call.operand_at(index);
+    if (operand && (!operand->constant.defined() || operand->constant.requires_grad())) return std::nullopt;
+  }
+  return affine(call, [&](std::size_t index) {
+    const auto* operand = call.operand_at(index);
+    if (!operand) return at::Tensor();
+    return operand->mapped ? operand->constant : operand->constant.unsqueeze(0);
+  });
+}
+
+Kernel prepare_affine(const Call& call, const Offer& offer) {
+  const bool last = is_last(offer.results[0]);
+  const auto known = constant_affine(call);
+  return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    const auto [scale, shift] =
+        known ? *known : affine(call, [&](std::size_t index) { return front_or_none(call, index, in); });
+    const auto& operand = *call.operand_at(kX);
+    auto x = in[*call.operand_of(kX)];
+    if (last) {
+      const auto rows = x.movedim(1, -1);  // [N·B, …, C]
+      const auto y =
+          at::addcmul(shift.unsqueeze(1), rows.reshape({call.members, -1, x.size(1)}), scale.unsqueeze(1));
+      out[0] = y.reshape(rows.sizes()).movedim(-1, 1);
+      return;
+    }
+    if (!operand.mapped) x = x.expand(physical_shape(operand.type, Layout::kFront, call.members));
+    if (x.dim() > 3 && !wants_gradients(in)) {
+      out[0] = kernels::scale_shift(x, scale, shift);
+      return;
+    }
+    std::vector<std::int64_t> shape(static_cast<std::size_t>(x.dim()), 1);
+    shape[0] = scale.size(0);
+    shape[2] = scale.size(1);
+    out[0] = at::addcmul(shift.reshape(shape), x, scale.reshape(shape));
+  };
+}
+
 std::vector<Sample> samples(std::int64_t members) {
   const auto arguments = [](bool training) {
     return std::vector<Argument>{{ValueRef{0}}, {ValueRef{1}}, {ValueRef{2}}, {ValueRef{3}}, {ValueRef{4}},
@@ -54,6 +142,10 @@ std::vector<Sample> samples(std::int64_t members) {
        op,
        {{ValueRef{0}}, {ValueRef{1}}, {ValueRef{2}}, {}, {}, {true}, {0.1}, {1e-5}, {false}},
        {{{5, 7, 4}}, c, c}},
+      {"no running statistics",
+       "aten._native_batch_norm_legit.no_stats",
+       {{ValueRef{0}}, {ValueRef{1}}, {ValueRef{2}}, {true}, {0.1}, {1e-5}},
+       {{{5, 7, 4}}, c, c}},
       {"training, statistics returned",
        "aten._native_batch_norm_legit_functional.default",
        {{ValueRef{0}}, {ValueRef{1}}, {ValueRef{2}}, {ValueRef{3}}, {ValueRef{4}}, {true}, {0.1}, {1e-5}},
@@ -64,9 +156,13 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive batch_norm() {
-  return {"batch_norm", {"aten.batch_norm.default", "aten._native_batch_norm_legit_functional.default"},
-          nullptr,      {{"wide", ask, prepare}},
-          nullptr,      samples};
+  return {"batch_norm",
+          {"aten.batch_norm.default", "aten._native_batch_norm_legit_functional.default",
+           "aten._native_batch_norm_legit.no_stats"},
+          nullptr,
+          {{"wide", ask, prepare}, {"affine", ask_affine, prepare_affine}},
+          nullptr,
+          samples};
 }
 
 }  // namespace wide

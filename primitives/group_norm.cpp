@@ -1,11 +1,14 @@
 // Wide group_norm: N members with G groups are N·G groups of one norm; the affine part is per channel.
 //   x [B, N·C, …]; weight, bias [N·C]; arguments: x, groups, weight, bias, eps, cudnn
+#include <ATen/ATen.h>
+
+#include "primitives/kernels/rows.h"
 #include "primitives/support.h"
 
 namespace wide {
 namespace {
 
-enum { kX, kGroups, kWeight, kBias };
+enum { kX, kGroups, kWeight, kBias, kEps };
 
 Answer ask(const Call& call) {
   if (!call.operand_of(kX)) return refuse("the input is a constant");
@@ -21,6 +24,38 @@ Kernel prepare(const Call& call, const Offer&) {
   auto wide = call.node;
   wide.arguments[kGroups] = {call.integer(kGroups) * call.members};
   return boxed(call, std::move(wide));
+}
+
+// Members as more batch are normalised without weights, then scaled by each member's own.
+//   x [N, B, C, …]
+Answer ask_front(const Call& call) {
+  if (!call.operand_of(kX)) return refuse("the input is a constant");
+  if (!kernels::can_run_rows(call.results[0].dtype)) return refuse("no kernel for this dtype");
+  auto one = uniform_offer(call, Layout::kFront);
+  one.operands[*call.operand_of(kX)] = Layout::kFront;
+  one.cost = kernel_cost(2.5 * total_bytes(call)) + kNanosecondsPerCall;
+  return offer(std::move(one));
+}
+
+// `y` [N, B, C, …] · weight + bias, each [N, C] or undefined.
+at::Tensor scaled(const at::Tensor& y, at::Tensor weight, at::Tensor bias, bool gradients) {
+  if (!weight.defined() && !bias.defined()) return y;
+  if (!weight.defined()) weight = at::ones_like(bias);
+  if (!bias.defined()) bias = at::zeros_like(weight);
+  if (y.dim() > 3 && !gradients) return kernels::scale_shift(y, weight, bias);
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(y.dim()), 1);
+  shape[0] = weight.size(0);
+  shape[2] = weight.size(1);
+  return at::addcmul(bias.reshape(shape), y, weight.reshape(shape));
+}
+
+Kernel prepare_front(const Call& call, const Offer&) {
+  return [groups = call.integer(kGroups), eps = call.real(kEps), call](std::span<const at::Tensor> in,
+                                                                       std::span<at::Tensor> out) {
+    const auto& x = in[*call.operand_of(kX)];
+    const auto y = at::group_norm(x.flatten(0, 1), groups, {}, {}, eps).reshape(x.sizes());
+    out[0] = scaled(y, front_or_none(call, kWeight, in), front_or_none(call, kBias, in), wants_gradients(in));
+  };
 }
 
 std::vector<Sample> samples(std::int64_t members) {
@@ -39,7 +74,9 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive group_norm() {
-  return {"group_norm", {"aten.group_norm.default"}, nullptr, {{"fused", ask, prepare}}, nullptr, samples};
+  return {"group_norm", {"aten.group_norm.default"},
+          nullptr,      {{"fused", ask, prepare}, {"front", ask_front, prepare_front}},
+          nullptr,      samples};
 }
 
 }  // namespace wide

@@ -4,6 +4,9 @@
 // weight, eps.
 #include <ATen/ATen.h>
 
+#include <limits>
+
+#include "primitives/kernels/rows.h"
 #include "primitives/support.h"
 
 namespace wide {
@@ -69,6 +72,44 @@ Kernel prepare_batched(const Call& call, const Offer&) {
   };
 }
 
+// One pass of our own: moments, normalisation and each member's weights.
+Answer ask_fused(const Call& call) {
+  if (!call.operand_of(kX)) return refuse("the input is a constant");
+  if (!is_mapped(call, kX)) return refuse("the input is shared: it is normalised once");
+  const auto dtype = call.results[0].dtype;
+  if (!kernels::can_run_rows(dtype)) return refuse("no kernel for this dtype");
+  if (call.is_none(is_layer_norm(call) ? 4 : 3) && dtype == at::kBFloat16)
+    return refuse("the default eps of bfloat16 is left to ATen");
+  auto one = uniform_offer(call, Layout::kFront);
+  one.cost = kernel_cost(1.2 * total_bytes(call));
+  return offer(std::move(one));
+}
+
+Kernel prepare_fused(const Call& call, const Offer& offer) {
+  const bool layer = is_layer_norm(call);
+  const auto& type = call.operand_at(kX)->type;
+  std::int64_t length = 1;
+  for (const auto size : call.integers(kShape)) length *= size;
+  const auto index = layer ? 4U : 3U;
+  const double smallest = type.dtype == at::kDouble
+                              ? std::numeric_limits<double>::epsilon()
+                              : static_cast<double>(std::numeric_limits<float>::epsilon());
+  const double eps = call.is_none(index) ? smallest : call.real(index);
+  const auto composed = prepare_batched(call, offer);
+  return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    if (wants_gradients(in)) return composed(in, out);
+    const auto vectors = [&](std::size_t argument) {
+      const auto one = front_or_none(call, argument, in);
+      return one.defined() ? one.reshape({call.members, length}) : one;
+    };
+    const auto& x = in[*call.operand_of(kX)];
+    out[0] = kernels::normalize_rows(x.reshape({call.members, -1, length}), vectors(kWeight),
+                                     layer ? vectors(kBias) : at::Tensor(), eps,
+                                     layer ? kernels::Norm::kLayer : kernels::Norm::kRms)
+                 .reshape(x.sizes());
+  };
+}
+
 std::vector<Sample> samples(std::int64_t members) {
   const auto layer = [](Argument weight, Argument bias, std::vector<std::int64_t> shape) {
     return std::vector<Argument>{
@@ -83,6 +124,8 @@ std::vector<Sample> samples(std::int64_t members) {
       {"shared weights", op, layer(w, b, {7}), {{{2, 5, 7}}, {{7}, false}, {{7}, false}}},
       {"shared input", op, layer(w, b, {7}), {{{2, 5, 7}, false}, {{7}}, {{7}}}},
       {"no bias", op, layer(w, {}, {7}), {{{5, 7}}, {{7}}}},
+      {"a long row", op, layer(w, b, {37}), {{{5, 37}}, {{37}}, {{37}}}},
+      {"only a bias", op, layer({}, w, {7}), {{{5, 7}}, {{7}}}},
       {"B equals N", op, layer(w, b, {7}), {{{members, 7}}, {{7}}, {{7}}}},
       {"rms_norm",
        "aten.rms_norm.default",
@@ -98,9 +141,14 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive layer_norm() {
-  return {"layer_norm", {"aten.layer_norm.default", "aten.rms_norm.default"},
-          nullptr,      {{"folded", ask_folded, prepare_folded}, {"batched", ask_batched, prepare_batched}},
-          nullptr,      samples};
+  return {"layer_norm",
+          {"aten.layer_norm.default", "aten.rms_norm.default"},
+          nullptr,
+          {{"folded", ask_folded, prepare_folded},
+           {"batched", ask_batched, prepare_batched},
+           {"fused", ask_fused, prepare_fused}},
+          nullptr,
+          samples};
 }
 
 }  // namespace wide

@@ -10,7 +10,8 @@ namespace {
 
 struct Rule {
   std::string_view op;
-  std::int64_t trailing;  ///< axes that the operator itself works on
+  std::int64_t trailing;   ///< axes that the operator itself works on
+  bool same_rank = false;  ///< an operand of one axis less means something else: vectors, not matrices
 };
 
 constexpr std::array kRules = {
@@ -31,6 +32,31 @@ constexpr std::array kRules = {
     Rule{"aten._linalg_det.default", 2},
     Rule{"aten._linalg_slogdet.default", 2},
     Rule{"aten.linalg_cholesky_ex.default", 2},
+    Rule{"aten.linalg_eigh.default", 2},
+    Rule{"aten.linalg_eigvalsh.default", 2},
+    Rule{"aten._linalg_eigh.default", 2},
+    Rule{"aten.linalg_eig.default", 2},
+    Rule{"aten.linalg_eigvals.default", 2},
+    Rule{"aten.linalg_svd.default", 2},
+    Rule{"aten.linalg_svdvals.default", 2},
+    Rule{"aten._linalg_svd.default", 2},
+    Rule{"aten.svd.default", 2},
+    Rule{"aten.qr.default", 2},
+    Rule{"aten.det.default", 2},
+    Rule{"aten.logdet.default", 2},
+    Rule{"aten.slogdet.default", 2},
+    Rule{"aten.pinverse.default", 2},
+    Rule{"aten.matrix_exp.default", 2},
+    Rule{"aten.matrix_power.default", 2},
+    Rule{"aten.linalg_solve.default", 2, true},
+    Rule{"aten.linalg_solve_ex.default", 2, true},
+    Rule{"aten._linalg_solve_ex.default", 2, true},
+    Rule{"aten.linalg_solve_triangular.default", 2},
+    Rule{"aten.triangular_solve.default", 2},
+    Rule{"aten.cholesky_solve.default", 2},
+    Rule{"aten.cholesky_inverse.default", 2},
+    Rule{"aten.linalg_lu_factor.default", 2},
+    Rule{"aten.linalg_lu.default", 2},
 };
 
 Answer ask(const Call& call) {
@@ -39,6 +65,8 @@ Answer ask(const Call& call) {
   for (const auto& operand : call.operands) {
     if (operand.type.rank() < rule.trailing)
       return refuse("an operand has fewer axes than the operator works on");
+    if (rule.same_rank && operand.type.rank() != call.operands[0].type.rank())
+      return refuse("the operands' ranks differ: vectors are meant");
   }
   auto one = uniform_offer(call, Layout::kFront);
   // Some of these do not broadcast; a zero stride serves both kinds.
@@ -63,6 +91,10 @@ std::vector<Sample> samples(std::int64_t members) {
       {"cdist, shared", "aten.cdist.default", distance, {{{5, 7}}, {{4, 7}, false}}},
       {"pairwise", "aten.pairwise_distance.default", pairs, {{{5, 7}}, {{5, 7}}}},
       {"pairwise, one vector", "aten.pairwise_distance.default", pairs, {{{5, 7}}, {{7}}}},
+      {"solve", "aten.linalg_solve.default", {x, y, {true}}, {{{5, 5}}, {{5, 4}}}},
+      {"solve, shared matrix", "aten.linalg_solve.default", {x, y, {true}}, {{{5, 5}, false}, {{5, 4}}}},
+      {"determinant", "aten.linalg_det.default", {x}, {{{2, 5, 5}}}},
+      {"inverse", "aten.linalg_inv.default", {x}, {{{2, 5, 5}}}},
       {"B equals N", "aten.cdist.default", distance, {{{members, 7}}, {{members, 7}}}},
   };
 }

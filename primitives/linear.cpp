@@ -2,6 +2,9 @@
 //   x [N, …, I] or [.., I];  W [N, O, I] or [O, I];  b [N, O], [O] or none;  y [N, …, O]
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
+#include "primitives/kernels/small_gemm.h"
 #include "primitives/support.h"
 
 namespace wide {
@@ -41,6 +44,61 @@ Kernel prepare_baddbmm(const Call& call, const Offer&) {
     const auto bias = front_or_none(call, kBias, in);
     const auto y = bias.defined() ? at::baddbmm(bias.unsqueeze(1), x, wt) : at::bmm(x, wt);
     out[0] = shape.size() == 3 && y.size(1) == shape[1] && y.size(2) == features ? y : y.reshape(shape);
+  };
+}
+
+// The same in einsum's words; it chooses the order of axes itself.
+Answer ask_einsum(const Call& call) {
+  if (!is_matrix(call)) return refuse("the weight is not a matrix");
+  if (!is_mapped(call, kW)) return refuse("the weight is shared: folding x is cheaper");
+  auto one = front(call);
+  one.cost += 2 * kNanosecondsPerCall;
+  return offer(std::move(one));
+}
+
+Kernel prepare_einsum(const Call& call, const Offer&) {
+  const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
+  return [call, shape](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    auto x = in[*call.operand_of(kX)];
+    const bool mapped = is_mapped(call, kX);
+    x = mapped ? x.reshape({call.members, -1, x.size(-1)}) : x.reshape({-1, x.size(-1)});
+    auto y = at::einsum(mapped ? "nbi,noi->nbo" : "bi,noi->nbo", {x, front_or_none(call, kW, in)});
+    if (const auto bias = front_or_none(call, kBias, in); bias.defined()) y = y + bias.unsqueeze(1);
+    out[0] = y.reshape(shape);
+  };
+}
+
+// Small products by kernels generated for their size; the weights lie transposed.
+std::int64_t rows_of(const Call& call) {
+  const auto& x = call.operand_at(kX)->type;
+  return x.elements() / std::max<std::int64_t>(1, x.shape.back());
+}
+
+Answer ask_xsmm(const Call& call) {
+  if (!is_matrix(call)) return refuse("the weight is not a matrix");
+  if (!is_mapped(call, kW)) return refuse("the weight is shared: folding x is cheaper");
+  if (call.results[0].dtype != at::kFloat) return refuse("only float32 is generated");
+  const auto& weight = call.operand_at(kW)->type;
+  auto reason = kernels::SmallGemm::refusal(rows_of(call), weight.shape[1], weight.shape[0]);
+  if (!reason.empty()) return refuse(std::move(reason));
+  auto one = front(call);
+  one.cost = kernel_cost(total_bytes(call), 0.9 * flops(call));
+  return offer(std::move(one));
+}
+
+Kernel prepare_xsmm(const Call& call, const Offer&) {
+  const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
+  const auto& weight = call.operand_at(kW)->type;
+  const kernels::SmallGemm product(rows_of(call), weight.shape[1], weight.shape[0],
+                                   call.operand_of(kBias).has_value());
+  at::Tensor packed;  // [N, I, O]
+  if (const auto& constant = call.operand_at(kW)->constant; constant.defined())
+    packed = constant.transpose(1, 2).contiguous();
+  return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    const auto x = front_or_none(call, kX, in).contiguous();
+    const auto w = packed.defined() ? packed : in[*call.operand_of(kW)].transpose(1, 2).contiguous();
+    const auto bias = front_or_none(call, kBias, in);
+    out[0] = product.run(x, w, bias.defined() ? bias.contiguous() : bias).reshape(shape);
   };
 }
 
@@ -104,7 +162,9 @@ Primitive linear() {
           nullptr,
           {{"stacked", ask_stacked, prepare_stacked},
            {"folded", ask_folded, prepare_folded},
-           {"baddbmm", ask_baddbmm, prepare_baddbmm}},
+           {"baddbmm", ask_baddbmm, prepare_baddbmm},
+           {"einsum", ask_einsum, prepare_einsum},
+           {.name = "xsmm", .ask = ask_xsmm, .prepare = prepare_xsmm, .differentiable = false}},
           flops,
           samples};
 }

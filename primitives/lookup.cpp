@@ -44,7 +44,7 @@ std::vector<Sample> samples(std::int64_t members) {
 Primitive lookup() {
   return {"lookup",
           {"aten.one_hot.default", "aten.bucketize.Tensor", "aten.searchsorted.Tensor",
-           "aten.isin.Tensor_Tensor"},
+           "aten.isin.Tensor_Tensor", "aten.isin.Tensor_Scalar"},
           nullptr,
           {{"passthrough", ask, prepare}},
           nullptr,

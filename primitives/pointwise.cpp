@@ -83,7 +83,27 @@ constexpr std::array kUntagged = std::to_array<std::string_view>({"aten.to.dtype
                                                                   "aten.multiply.Scalar",
                                                                   "aten.subtract.Scalar",
                                                                   "aten.isclose.default",
-                                                                  "aten.fill.Scalar"});
+                                                                  "aten.fill.Scalar",
+                                                                  "aten.special_digamma.default",
+                                                                  "aten.special_erfc.default",
+                                                                  "aten.special_erfinv.default",
+                                                                  "aten.special_expm1.default",
+                                                                  "aten.special_gammaln.default",
+                                                                  "aten.special_log1p.default",
+                                                                  "aten.special_psi.default",
+                                                                  "aten.special_round.default",
+                                                                  "aten.special_sinc.default",
+                                                                  "aten.special_xlogy.default",
+                                                                  "aten.special_xlogy.other_scalar",
+                                                                  "aten.special_xlogy.self_scalar",
+                                                                  "aten.arccos.default",
+                                                                  "aten.arccosh.default",
+                                                                  "aten.arcsin.default",
+                                                                  "aten.arcsinh.default",
+                                                                  "aten.arctanh.default",
+                                                                  "aten.isreal.default",
+                                                                  "aten._conj.default",
+                                                                  "aten._conj_physical.default"});
 
 bool matches(std::string_view op) {
   if (std::find(kUntagged.begin(), kUntagged.end(), op) != kUntagged.end()) return true;

@@ -1,5 +1,7 @@
 // Wide reductions: over given axes of each member, or over all of a member.
 #include <ATen/ATen.h>
+#include <algorithm>
+#include <array>
 
 #include <numeric>
 #include <unordered_map>
@@ -18,6 +20,10 @@ constexpr std::string_view kAlong[] = {"aten.sum.dim_IntList",
                                        "aten.var.correction",
                                        "aten.std.dim",
                                        "aten.var.dim",
+                                       "aten.std_mean.dim",
+                                       "aten.var_mean.dim",
+                                       "aten.frobenius_norm.dim",
+                                       "aten.special_logsumexp.default",
                                        "aten.logsumexp.default",
                                        "aten.any.dim",
                                        "aten.all.dim",
@@ -48,10 +54,13 @@ const std::unordered_map<std::string_view, std::string_view>& whole() {
   return table;
 }
 
-// norm.ScalarOpt_dim(x, p, dim, keepdim), linalg_vector_norm(x, ord, dim, keepdim, dtype)
+// Of x, the order, axes, keepdim, …
+constexpr std::array kNorms = std::to_array<std::string_view>(
+    {"aten.norm.ScalarOpt_dim", "aten.norm.ScalarOpt_dim_dtype", "aten.linalg_vector_norm.default",
+     "aten.linalg_norm.default", "aten.linalg_matrix_norm.default"});
+
 std::size_t dim_argument(const Call& call) {
-  return call.node.op == "aten.norm.ScalarOpt_dim" || call.node.op == "aten.linalg_vector_norm.default" ? 2
-                                                                                                        : 1;
+  return std::find(kNorms.begin(), kNorms.end(), call.node.op) == kNorms.end() ? 1 : 2;
 }
 
 bool is_whole(const Call& call) {
@@ -66,6 +75,8 @@ Answer ask(const Call& call) {
   if (call.operands.size() != 1) return refuse("the input is a constant");
   const auto rank = call.operands[0].type.rank();
   if (rank == 0) return refuse("the input is a number");
+  if (call.node.op == "aten.linalg_norm.default" && call.is_none(2))
+    return refuse("no axes are given: what is meant depends on the rank");
   Answer answer = offer(uniform_offer(call, Layout::kFront));
   if (!is_whole(call) && call.results[0].rank() >= 2 && dims_at_least(call, dim_argument(call), 2)) {
     answer.offers.push_back(uniform_offer(call, Layout::kPacked));
@@ -91,7 +102,7 @@ Kernel prepare_whole(const Call& call) {
 
 Kernel prepare(const Call& call, const Offer& offer) {
   if (is_whole(call)) return prepare_whole(call);
-  if (offer.results[0] == Layout::kPacked) return boxed(call, call.node);
+  if (offer.results[0] != Layout::kFront) return boxed(call, call.node);
   const auto index = dim_argument(call);
   const auto rank = call.operands[0].type.rank();
   if (!call.integers(index).empty()) return boxed(call, shift_dims(call.node, index));
@@ -122,6 +133,7 @@ std::vector<Sample> samples(std::int64_t members) {
       {"sum, two axes, keepdim", "aten.sum.dim_IntList", {x, i({0, 2}), {true}, {}}, {{{5, 7, 4}}}},
       {"sum over all axes", "aten.sum.dim_IntList", {x, {}, {false}, {}}, {{{5, 7}}}},
       {"mean over the image", "aten.mean.dim", {x, i({2, 3}), {false}, {}}, {{{2, 3, 4, 5}}}},
+      {"mean over the image, axes kept", "aten.mean.dim", {x, i({2, 3}), {true}, {}}, {{{2, 3, 4, 5}}}},
       {"amax", "aten.amax.default", {x, i({0}), {false}}, {{{5, 7}}}},
       {"variance", "aten.var.correction", {x, i({1}), {std::int64_t{1}}, {true}}, {{{5, 7}}}},
       {"whole sum", "aten.sum.default", {x, {}}, {{{5, 7}}}},
@@ -133,6 +145,8 @@ std::vector<Sample> samples(std::int64_t members) {
       {"argmax of all", "aten.argmax.default", {x, {}, {false}}, {{{5, 7}}}},
       {"max with indices", "aten.max.dim", {x, one, {false}}, {{{5, 7}}}},
       {"norm", "aten.linalg_vector_norm.default", {x, {2.0}, i({1}), {true}, {}}, {{{5, 7}}}},
+      {"matrix norm", "aten.linalg_norm.default", {x, {1.0}, i({0, 2}), {false}, {}}, {{{5, 3, 7}}}},
+      {"variance and mean", "aten.var_mean.dim", {x, i({1}), {true}, {false}}, {{{5, 7}}}},
       {"logsumexp", "aten.logsumexp.default", {x, i({1}), {false}}, {{{5, 7}}}},
       {"sum of integers", "aten.sum.dim_IntList", {x, i({1}), {false}, {}}, {{{5, 7}, true, at::kLong}}},
       {"B equals N", "aten.mean.dim", {x, i({0}), {false}, {}}, {{{members, 7}}}},
@@ -142,8 +156,7 @@ std::vector<Sample> samples(std::int64_t members) {
 std::vector<std::string_view> ops() {
   std::vector<std::string_view> names(std::begin(kAlong), std::end(kAlong));
   for (const auto& [op, twin] : whole()) names.push_back(op);
-  names.push_back("aten.norm.ScalarOpt_dim");
-  names.push_back("aten.linalg_vector_norm.default");
+  names.insert(names.end(), kNorms.begin(), kNorms.end());
   return names;
 }
 

@@ -28,6 +28,7 @@ std::vector<Sample> samples(std::int64_t members) {
       {"channels stay packed", "aten.softmax.int", along(2), {{{2, 3, 7}}}},
       {"log", "aten.log_softmax.int", along(1), {{{5, 7}}}},
       {"_softmax", "aten._softmax.default", {{ValueRef{0}}, {std::int64_t{1}}, {false}}, {{{5, 7}}}},
+      {"_safe_softmax", "aten._safe_softmax.default", along(1), {{{5, 7}}}},
       {"B equals N", "aten.softmax.int", along(0), {{{members, 7}}}},
   };
 }
@@ -36,7 +37,9 @@ std::vector<Sample> samples(std::int64_t members) {
 
 Primitive softmax() {
   return {"softmax",
-          {"aten.softmax.int", "aten.log_softmax.int", "aten._softmax.default", "aten._log_softmax.default"},
+          {"aten.softmax.int", "aten.log_softmax.int", "aten.special_softmax.default",
+           "aten.special_log_softmax.default", "aten._safe_softmax.default", "aten._softmax.default",
+           "aten._log_softmax.default"},
           nullptr,
           {{"batched", ask, prepare}},
           nullptr,

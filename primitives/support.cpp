@@ -81,6 +81,12 @@ Kernel boxed_as_offered(const Call& call, const Offer& offer, Adapt adapt) {
   return keep_promises(call, offer, boxed(call, call.node, std::move(adapt)));
 }
 
+bool wants_gradients(std::span<const at::Tensor> operands) {
+  return at::GradMode::is_enabled() &&
+         std::any_of(operands.begin(), operands.end(),
+                     [](const at::Tensor& one) { return one.defined() && one.requires_grad(); });
+}
+
 namespace {
 
 // Axis 0 of an operand folded beside `result`, or nothing.

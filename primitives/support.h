@@ -31,6 +31,9 @@ Kernel boxed_as_offered(const Call& call, const Offer& offer, Adapt adapt = {});
 /// Results of `kernel` promised with channels innermost are copied into that order where they are not in it.
 Kernel keep_promises(const Call& call, const Offer& offer, Kernel kernel);
 
+/// Autograd watches: kernels of our own must leave the work to ATen.
+bool wants_gradients(std::span<const at::Tensor> operands);
+
 /// How an elementwise operation runs in `layout` (not front): the layout of each operand, or nothing where
 /// axes would not line up.
 std::optional<Offer> elementwise_offer(const Call& call, Layout layout);

@@ -1,0 +1,183 @@
+#include "primitives/kernels/rows.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+// The same loops compiled for three generations of processors; the loader picks one.
+#define WIDE_CLONES __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+
+namespace wide::kernels {
+namespace {
+
+constexpr std::int64_t kGrain = 32768;  // numbers per thread below which a second thread costs more
+
+template <typename T>
+[[gnu::always_inline]] inline void scale_row(const T* x, T* y, T scale, T shift, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = x[i] * scale + shift;
+}
+WIDE_CLONES void scale_floats(const float* x, float* y, float scale, float shift, std::int64_t count) {
+  scale_row(x, y, scale, shift, count);
+}
+WIDE_CLONES void scale_doubles(const double* x, double* y, double scale, double shift, std::int64_t count) {
+  scale_row(x, y, scale, shift, count);
+}
+
+// Independent partial sums, so that the compiler may use vectors without reordering one sum.
+constexpr int kLanes = 16;
+
+template <typename T>
+[[gnu::always_inline]] inline T sum_of(const T* x, std::int64_t count, T mean, bool squared) {
+  T lanes[kLanes] = {};
+  std::int64_t i = 0;
+  if (squared) {
+    for (; i + kLanes <= count; i += kLanes)
+      for (int k = 0; k < kLanes; ++k) lanes[k] += (x[i + k] - mean) * (x[i + k] - mean);
+  } else {
+    for (; i + kLanes <= count; i += kLanes)
+      for (int k = 0; k < kLanes; ++k) lanes[k] += x[i + k];
+  }
+  for (int k = 0; i < count; ++i, ++k) lanes[k] += squared ? (x[i] - mean) * (x[i] - mean) : x[i];
+  T total = 0;
+  for (const T lane : lanes) total += lane;
+  return total;
+}
+
+template <typename T>
+struct Row {
+  const T *x, *weight, *bias;  ///< weight and bias may be null
+  T* y;
+  std::int64_t count;
+  T eps;
+  bool centred;
+};
+
+template <typename T>
+[[gnu::always_inline]] inline void normalize(const Row<T>& row) {
+  const auto count = static_cast<T>(row.count);
+  const T mean = row.centred ? sum_of(row.x, row.count, T{0}, false) / count : T{0};
+  const T factor = T{1} / std::sqrt(sum_of(row.x, row.count, mean, true) / count + row.eps);
+  if (row.weight && row.bias) {
+    for (std::int64_t i = 0; i < row.count; ++i)
+      row.y[i] = (row.x[i] - mean) * factor * row.weight[i] + row.bias[i];
+  } else if (row.weight) {
+    for (std::int64_t i = 0; i < row.count; ++i) row.y[i] = (row.x[i] - mean) * factor * row.weight[i];
+  } else {
+    for (std::int64_t i = 0; i < row.count; ++i)
+      row.y[i] = (row.x[i] - mean) * factor + (row.bias ? row.bias[i] : T{0});
+  }
+}
+WIDE_CLONES void normalize_floats(const Row<float>& row) {
+  normalize(row);
+}
+WIDE_CLONES void normalize_doubles(const Row<double>& row) {
+  normalize(row);
+}
+
+// Rows of N members, R each: `one(member, row)` for every row, on as many threads as pay.
+template <typename Each>
+void for_rows(std::int64_t rows, std::int64_t per_member, std::int64_t length, const Each& each) {
+  at::parallel_for(0, rows, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, length)),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (auto row = begin; row < end; ++row) each(row / per_member, row);
+                   });
+}
+
+template <typename T, void (*kRun)(const Row<T>&)>
+void normalize_all(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& y,
+                   double eps, bool centred) {
+  const auto per_member = x.size(1), length = x.size(2);
+  const T* source = x.const_data_ptr<T>();
+  const T* weights = weight.defined() ? weight.const_data_ptr<T>() : nullptr;
+  const T* biases = bias.defined() ? bias.const_data_ptr<T>() : nullptr;
+  T* target = y.mutable_data_ptr<T>();
+  for_rows(x.size(0) * per_member, per_member, length, [&](std::int64_t member, std::int64_t row) {
+    kRun({source + row * length, weights ? weights + member * length : nullptr,
+          biases ? biases + member * length : nullptr, target + row * length, length, static_cast<T>(eps),
+          centred});
+  });
+}
+
+// bfloat16 by way of float, a row at a time.
+void normalize_halves(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                      const at::Tensor& y, double eps, bool centred) {
+  const auto per_member = x.size(1), length = x.size(2);
+  const auto* source = x.const_data_ptr<at::BFloat16>();
+  const float* weights = weight.defined() ? weight.const_data_ptr<float>() : nullptr;
+  const float* biases = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
+  auto* target = y.mutable_data_ptr<at::BFloat16>();
+  for_rows(x.size(0) * per_member, per_member, length, [&](std::int64_t member, std::int64_t row) {
+    thread_local std::vector<float> in, out;
+    in.assign(source + row * length, source + (row + 1) * length);
+    out.resize(in.size());
+    normalize_floats({in.data(), weights ? weights + member * length : nullptr,
+                      biases ? biases + member * length : nullptr, out.data(), length,
+                      static_cast<float>(eps), centred});
+    std::copy(out.begin(), out.end(), target + row * length);
+  });
+}
+
+template <typename T, typename Work, typename Run>
+void scale_all(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift, const at::Tensor& y,
+               const Run& run) {
+  const auto channels = x.size(2), per_member = x.size(1) * channels;
+  const auto length = x.numel() / std::max<std::int64_t>(1, x.size(0) * per_member);
+  const T *source = x.const_data_ptr<T>(), *scales = scale.const_data_ptr<T>(),
+          *shifts = shift.const_data_ptr<T>();
+  T* target = y.mutable_data_ptr<T>();
+  for_rows(x.size(0) * per_member, per_member, length, [&](std::int64_t member, std::int64_t row) {
+    const auto k = member * channels + row % channels;
+    run(source + row * length, target + row * length, static_cast<Work>(scales[k]),
+        static_cast<Work>(shifts[k]), length);
+  });
+}
+
+}  // namespace
+
+bool can_run_rows(at::ScalarType dtype) {
+  return dtype == at::kFloat || dtype == at::kDouble || dtype == at::kBFloat16;
+}
+
+at::Tensor scale_shift(const at::Tensor& given, const at::Tensor& given_scale,
+                       const at::Tensor& given_shift) {
+  const auto x = given.contiguous(), scale = given_scale.contiguous(), shift = given_shift.contiguous();
+  auto y = at::empty_like(x);
+  if (x.numel() == 0) return y;
+  if (x.scalar_type() == at::kFloat) {
+    scale_all<float, float>(x, scale, shift, y, scale_floats);
+  } else if (x.scalar_type() == at::kDouble) {
+    scale_all<double, double>(x, scale, shift, y, scale_doubles);
+  } else {
+    scale_all<at::BFloat16, float>(
+        x, scale, shift, y,
+        [](const at::BFloat16* from, at::BFloat16* to, float factor, float offset, std::int64_t count) {
+          for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]) * factor + offset;
+        });
+  }
+  return y;
+}
+
+at::Tensor normalize_rows(const at::Tensor& given, const at::Tensor& given_weight,
+                          const at::Tensor& given_bias, double eps, Norm norm) {
+  const auto x = given.contiguous();
+  auto y = at::empty_like(x);
+  if (x.numel() == 0) return y;
+  const auto work = x.scalar_type() == at::kBFloat16 ? at::kFloat : x.scalar_type();
+  const auto dense = [&](const at::Tensor& one) { return one.defined() ? one.to(work).contiguous() : one; };
+  const auto weight = dense(given_weight), bias = dense(given_bias);
+  const bool centred = norm == Norm::kLayer;
+  if (x.scalar_type() == at::kFloat) {
+    normalize_all<float, normalize_floats>(x, weight, bias, y, eps, centred);
+  } else if (x.scalar_type() == at::kDouble) {
+    normalize_all<double, normalize_doubles>(x, weight, bias, y, eps, centred);
+  } else {
+    normalize_halves(x, weight, bias, y, eps, centred);
+  }
+  return y;
+}
+
+}  // namespace wide::kernels

@@ -1,0 +1,23 @@
+#pragma once
+// Kernels of our own on rows of numbers, for the CPU: one pass where ATen needs several. Autograd does not
+// see them.
+
+#include <ATen/core/Tensor.h>
+
+namespace wide::kernels {
+
+/// float32, float64 or bfloat16 on the CPU: what the kernels below take.
+bool can_run_rows(at::ScalarType dtype);
+
+/// y[n, b, c, s] = x[n, b, c, s] · scale[n, c] + shift[n, c]. x [N, B, C, …]; scale, shift [N, C] in x's
+/// dtype.
+at::Tensor scale_shift(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift);
+
+enum class Norm { kLayer, kRms };
+
+/// Each row of D numbers less its mean (kLayer only), over its standard deviation or root mean square, then
+/// · weight + bias. x [N, R, D]; weight, bias [N, D] or undefined, in x's dtype.
+at::Tensor normalize_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double eps,
+                          Norm norm);
+
+}  // namespace wide::kernels

@@ -1,0 +1,56 @@
+#include "primitives/kernels/small_gemm.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <libxsmm.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace wide::kernels {
+namespace {
+
+// Generated kernels do not block for the caches: beyond this their operands leave the second-level cache.
+constexpr std::int64_t kMostWork = 128LL * 256 * 256;
+constexpr std::int64_t kMostRows = 512;
+constexpr std::int64_t kGrain = 32768;  // multiply-adds per thread
+
+}  // namespace
+
+std::string SmallGemm::refusal(std::int64_t rows, std::int64_t inner, std::int64_t columns) {
+  if (rows == 0 || inner == 0 || columns == 0) return "the product is empty";
+  if (rows > kMostRows || rows * inner * columns > kMostWork)
+    return "the product is too large for kernels that do not block for the caches";
+  if (libxsmm_get_target_archid() < LIBXSMM_X86_AVX2) return "libxsmm generates no code for this processor";
+  return {};
+}
+
+// libxsmm counts by columns: what is [rows, columns] here is [columns, rows] there, so that w comes first.
+SmallGemm::SmallGemm(std::int64_t rows, std::int64_t inner, std::int64_t columns, bool biased)
+    : rows_(rows), inner_(inner), columns_(columns), biased_(biased) {
+  const auto m = static_cast<libxsmm_blasint>(columns), n = static_cast<libxsmm_blasint>(rows),
+             k = static_cast<libxsmm_blasint>(inner);
+  const float alpha = 1, beta = biased ? 1 : 0;
+  const int flags = LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
+  function_ = libxsmm_smmdispatch(m, n, k, &m, &k, &m, &alpha, &beta, &flags, &prefetch);
+  if (!function_) throw std::runtime_error("libxsmm generated no kernel for this product");
+}
+
+at::Tensor SmallGemm::run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) const {
+  auto y = at::empty({x.size(0), rows_, columns_}, x.options());
+  const float *xs = x.const_data_ptr<float>(), *ws = w.const_data_ptr<float>();
+  const float* biases = biased_ ? bias.const_data_ptr<float>() : nullptr;
+  float* ys = y.mutable_data_ptr<float>();
+  const auto grain = std::max<std::int64_t>(1, kGrain / (rows_ * inner_ * columns_));
+  at::parallel_for(0, x.size(0), grain, [&](std::int64_t begin, std::int64_t end) {
+    for (auto member = begin; member < end; ++member) {
+      float* target = ys + member * rows_ * columns_;
+      for (std::int64_t row = 0; biases && row < rows_; ++row)
+        std::copy_n(biases + member * columns_, columns_, target + row * columns_);
+      function_(ws + member * inner_ * columns_, xs + member * rows_ * inner_, target);
+    }
+  });
+  return y;
+}
+
+}  // namespace wide::kernels

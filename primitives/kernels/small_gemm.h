@@ -1,0 +1,31 @@
+#pragma once
+// Many small float32 matrix products on the CPU, by kernels that libxsmm generates for their exact size.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+
+namespace wide::kernels {
+
+/// y[n] = x[n] · w[n] + bias[n] for n in [0, N): x [N, rows, inner], w [N, inner, columns], y [N, rows,
+/// columns].
+class SmallGemm {
+ public:
+  /// Throws std::runtime_error when libxsmm generates no code on this processor.
+  SmallGemm(std::int64_t rows, std::int64_t inner, std::int64_t columns, bool biased);
+
+  /// All tensors dense float32; `bias` [N, columns] where the product is biased. Not differentiable.
+  at::Tensor run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) const;
+
+  /// Why such products are not worth generating, or "".
+  static std::string refusal(std::int64_t rows, std::int64_t inner, std::int64_t columns);
+
+ private:
+  using Function = void (*)(const float*, const float*, float*, ...);
+  std::int64_t rows_, inner_, columns_;
+  bool biased_;
+  Function function_;
+};
+
+}  // namespace wide::kernels
