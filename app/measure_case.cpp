@@ -30,6 +30,7 @@ struct Prepared {
 Prepared prepare(const presets::CaseSpec& spec) {
   BuildOptions options;
   options.seed = spec.seed;
+  options.mode = parse_mode(spec.mode);
   options.strategies.all = spec.strategy;
   options.tuning.tuning = Tuning::kMeasure;
   options.costs = std::make_shared<CostBook>(CostBook::default_file());
@@ -85,7 +86,11 @@ void skip(CaseRecord& record, std::string reason) {
 void measure_case(const presets::CaseSpec& spec, CaseRecord& record) {
   if (spec.device != "cpu")
     return skip(record, "device " + spec.device + ": this build runs on the CPU only");
-  if (spec.mode != "eager") return skip(record, "mode " + spec.mode + ": only eager is there yet");
+  try {
+    (void)parse_mode(spec.mode);
+  } catch (const Error& unknown) {
+    return skip(record, unknown.what());
+  }
   if (spec.threads > 0) at::set_num_threads(spec.threads);
   auto [model, inputs] = prepare(spec);
   const auto& built = model.build(inputs);

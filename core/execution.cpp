@@ -107,7 +107,8 @@ Execution::Execution(const Parts& parts, const Schedule& schedule, const Plan& p
     const auto& own = count == schedule.chunk || !rest ? plan : *rest;
     const bool alone = is_alone(own);
     const auto constants = parts_of(parts.constants, first, count, alone);
-    parts_.push_back({first, count, alone, Program(parts.graph, own, constants, count)});
+    parts_.push_back({first, count, alone, Program(parts.graph, own, constants, count),
+                      parts.static_memory ? std::make_unique<MemoryPlan>() : nullptr});
   }
 }
 
@@ -119,9 +120,30 @@ std::size_t Execution::instructions() const {
 
 std::vector<WideTensor> Execution::run_part(const Part& part, std::span<const WideTensor> inputs,
                                             MemoryPool& pool) const {
+  const auto own = parts_of(inputs, part.first, part.count, part.alone);
+  if (part.memory) {
+    const MemoryPlan::Pass pass(*part.memory, pool);
+    return part.program.run(own);
+  }
   const MemoryPool::Scope scope(pool);
-  if (parts_.size() == 1 && !part.alone) return part.program.run(inputs);
-  return part.program.run(parts_of(inputs, part.first, part.count, part.alone));
+  return part.program.run(own);
+}
+
+void Execution::poison() {
+  for (auto& part : parts_) {
+    if (part.memory) part.memory->poison();
+  }
+}
+
+MemoryPlan::Statistics Execution::memory() const {
+  MemoryPlan::Statistics sum;
+  for (const auto& part : parts_) {
+    if (!part.memory) continue;
+    const auto one = part.memory->statistics();
+    sum.slab_bytes += one.slab_bytes, sum.planned += one.planned;
+    sum.passes += one.passes, sum.strayed += one.strayed;
+  }
+  return sum;
 }
 
 std::vector<ExecutionOutput> Execution::run(std::span<const WideTensor> inputs, MemoryPool& pool) const {

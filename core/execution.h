@@ -2,10 +2,12 @@
 // Running a planned graph: all members in one program, in several, or in several side by side on threads.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/memory_plan.h"
 #include "core/memory_pool.h"
 #include "core/plan.h"
 #include "core/program.h"
@@ -37,12 +39,18 @@ class Execution {
     std::span<const ValueState> inputs;     ///< of all members
     std::span<const WideTensor> constants;  ///< of all members, by index into Graph::inputs
     std::int64_t members;
+    bool static_memory = false;  ///< each program has a MemoryPlan
   };
   /// `plan` is for programs of `schedule.chunk` members, `rest` for the last one where it has fewer.
   Execution(const Parts& parts, const Schedule& schedule, const Plan& plan, const Plan* rest);
 
   /// `inputs` by index into Graph::inputs, mapped ones [N, …]. Throws wide::Error ("run").
   std::vector<ExecutionOutput> run(std::span<const WideTensor> inputs, MemoryPool& pool) const;
+
+  /// Fills the memory plans' slabs with 0xff.
+  void poison();
+  /// Sums over the programs.
+  MemoryPlan::Statistics memory() const;
 
   const Schedule& schedule() const { return schedule_; }
   std::size_t instructions() const;
@@ -52,6 +60,7 @@ class Execution {
     std::int64_t first, count;
     bool alone;  ///< a plan_alone() of one member
     Program program;
+    std::unique_ptr<MemoryPlan> memory;  ///< null: all from the pool
   };
   std::vector<WideTensor> run_part(const Part& part, std::span<const WideTensor> inputs,
                                    MemoryPool& pool) const;

@@ -1,10 +1,7 @@
 #include "core/memory_pool.h"
 
-#include <c10/core/Allocator.h>
-#include <c10/core/CPUAllocator.h>
 #include <c10/core/impl/alloc_cpu.h>
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <mutex>
@@ -12,34 +9,7 @@
 #include <vector>
 
 namespace wide {
-
-// What a pool holds. It lives until the pool is gone and its last block came back.
-struct MemoryPool::Shelf {
-  std::mutex mutex;
-  std::unordered_map<std::size_t, std::vector<void*>> free;  ///< blocks by size class
-  Statistics statistics;
-  std::int64_t outstanding = 0;
-  bool closed = false;
-
-  void release_free() {
-    for (auto& [size, blocks] : free) {
-      for (auto* block : blocks) c10::free_cpu(block);
-      statistics.bytes_held -= static_cast<std::int64_t>(size * blocks.size());
-      blocks.clear();
-    }
-  }
-};
-
-// In front of every tensor's memory; as large as the alignment that libtorch promises.
-struct alignas(64) BlockHeader {
-  void* shelf = nullptr;  ///< null: from the system, and back to it
-  std::size_t size = 0;   ///< of the whole block
-};
-static_assert(sizeof(BlockHeader) == 64);
-
 namespace {
-
-thread_local void* current_shelf = nullptr;
 
 // Eight classes for each power of two: at most an eighth is wasted.
 std::size_t size_class(std::size_t bytes) {
@@ -51,122 +21,122 @@ std::size_t size_class(std::size_t bytes) {
 
 }  // namespace
 
-class PoolAllocator final : public c10::Allocator {
+// What a pool holds. It lives until the pool is gone and its last block came back.
+class MemoryPool::Shelf final : public MemorySource {
  public:
-  c10::DataPtr allocate(std::size_t bytes) override {
-    const c10::Device cpu(c10::DeviceType::CPU);
-    if (bytes == 0) return {nullptr, nullptr, &release, cpu};
-    auto* shelf = static_cast<MemoryPool::Shelf*>(current_shelf);
-    const auto size = size_class(bytes + sizeof(BlockHeader));
-    auto* header = new (shelf ? take(*shelf, size) : c10::alloc_cpu(size)) BlockHeader{shelf, size};
-    auto* data = header + 1;
-    c10::profiledCPUMemoryReporter().New(data, bytes);
-    // The context is the data, as raw_allocate() wants it.
-    return {data, data, &release, cpu};
+  BlockHeader* take(std::size_t bytes) override {
+    const auto size = size_class(bytes);
+    auto* block = free_block(size);
+    if (!block) block = new_block(size);
+    return new (block) BlockHeader{this, size};
   }
-  c10::DeleterFnPtr raw_deleter() const override { return &release; }
-  void copy_data(void* to, const void* from, std::size_t bytes) const override {
-    default_copy_data(to, from, bytes);
+
+  void give_back(BlockHeader* block) noexcept override {
+    bool last = false;
+    {
+      const std::lock_guard lock(mutex_);
+      --outstanding_;
+      statistics_.bytes_in_use -= static_cast<std::int64_t>(block->size);
+      if (closed_) {
+        c10::free_cpu(block);
+        last = outstanding_ == 0;
+      } else {
+        free_[block->size].push_back(block);
+      }
+    }
+    if (last) delete this;
+  }
+
+  void close() {
+    bool last = false;
+    {
+      const std::lock_guard lock(mutex_);
+      release_free();
+      closed_ = true;
+      last = outstanding_ == 0;
+    }
+    if (last) delete this;
+  }
+
+  void trim() {
+    const std::lock_guard lock(mutex_);
+    release_free();
+  }
+
+  void poison() {
+    const std::lock_guard lock(mutex_);
+    for (auto& [size, blocks] : free_) {
+      for (auto* block : blocks) std::memset(block, 0xff, size);
+    }
+  }
+
+  Statistics statistics() const {
+    const std::lock_guard lock(mutex_);
+    return statistics_;
   }
 
  private:
-  static void* take(MemoryPool::Shelf& shelf, std::size_t size) {
-    {
-      const std::lock_guard lock(shelf.mutex);
-      ++shelf.outstanding;
-      shelf.statistics.bytes_in_use += static_cast<std::int64_t>(size);
-      auto& blocks = shelf.free[size];
-      if (!blocks.empty()) {
-        auto* block = blocks.back();
-        blocks.pop_back();
-        ++shelf.statistics.reused;
-        return block;
-      }
-      ++shelf.statistics.system_allocations;
-      shelf.statistics.bytes_held += static_cast<std::int64_t>(size);
+  void* free_block(std::size_t size) {
+    const std::lock_guard lock(mutex_);
+    auto& blocks = free_[size];
+    // Room for it is made now: giving back must not fail.
+    blocks.reserve(blocks.size() + static_cast<std::size_t>(outstanding_) + 1);
+    void* block = nullptr;
+    if (!blocks.empty()) {
+      block = blocks.back();
+      blocks.pop_back();
+      ++statistics_.reused;
+      ++outstanding_;
+      statistics_.bytes_in_use += static_cast<std::int64_t>(size);
     }
-    try {
-      return c10::alloc_cpu(size);
-    } catch (...) {
-      const std::lock_guard lock(shelf.mutex);
-      --shelf.outstanding;
-      shelf.statistics.bytes_in_use -= static_cast<std::int64_t>(size);
-      shelf.statistics.bytes_held -= static_cast<std::int64_t>(size);
-      throw;
+    return block;
+  }
+
+  void* new_block(std::size_t size) {
+    auto* block = c10::alloc_cpu(size);
+    const std::lock_guard lock(mutex_);
+    ++outstanding_;
+    ++statistics_.system_allocations;
+    statistics_.bytes_held += static_cast<std::int64_t>(size);
+    statistics_.bytes_in_use += static_cast<std::int64_t>(size);
+    return block;
+  }
+
+  void release_free() {
+    for (auto& [size, blocks] : free_) {
+      for (auto* block : blocks) c10::free_cpu(block);
+      statistics_.bytes_held -= static_cast<std::int64_t>(size * blocks.size());
+      blocks.clear();
     }
   }
 
-  static void release(void* data) {
-    if (!data) return;
-    c10::profiledCPUMemoryReporter().Delete(data);
-    auto* header = static_cast<BlockHeader*>(data) - 1;
-    auto* shelf = static_cast<MemoryPool::Shelf*>(header->shelf);
-    if (!shelf) return c10::free_cpu(header);
-    bool last = false;
-    {
-      const std::lock_guard lock(shelf->mutex);
-      --shelf->outstanding;
-      shelf->statistics.bytes_in_use -= static_cast<std::int64_t>(header->size);
-      if (shelf->closed) {
-        c10::free_cpu(header);
-        last = shelf->outstanding == 0;
-      } else {
-        shelf->free[header->size].push_back(header);
-      }
-    }
-    if (last) delete shelf;
-  }
+  mutable std::mutex mutex_;
+  std::unordered_map<std::size_t, std::vector<void*>> free_;  ///< blocks by size class
+  Statistics statistics_;
+  std::int64_t outstanding_ = 0;
+  bool closed_ = false;
 };
 
-namespace {
-
-// At load, before any tensor of this program is made; tensors of other allocators carry their own deleters.
-const bool registered = [] {
-  static PoolAllocator allocator;
-  c10::SetCPUAllocator(&allocator, /*priority=*/1);
-  return true;
-}();
-
-}  // namespace
-
-MemoryPool::MemoryPool() : shelf_(new Shelf) {
-  TORCH_INTERNAL_ASSERT(registered);
-}
+MemoryPool::MemoryPool() : shelf_(new Shelf) {}
 
 MemoryPool::~MemoryPool() {
-  bool last = false;
-  {
-    const std::lock_guard lock(shelf_->mutex);
-    shelf_->release_free();
-    shelf_->closed = true;
-    last = shelf_->outstanding == 0;
-  }
-  if (last) delete shelf_;
+  shelf_->close();
 }
 
 MemoryPool::Statistics MemoryPool::statistics() const {
-  const std::lock_guard lock(shelf_->mutex);
-  return shelf_->statistics;
+  return shelf_->statistics();
 }
 
 void MemoryPool::trim() {
-  const std::lock_guard lock(shelf_->mutex);
-  shelf_->release_free();
+  shelf_->trim();
 }
 
 void MemoryPool::poison() {
-  const std::lock_guard lock(shelf_->mutex);
-  for (auto& [size, blocks] : shelf_->free) {
-    for (auto* block : blocks) std::memset(block, 0xff, size);
-  }
+  shelf_->poison();
 }
 
-MemoryPool::Scope::Scope(MemoryPool& pool) : previous_(current_shelf) {
-  current_shelf = pool.shelf_;
-}
-
-MemoryPool::Scope::~Scope() {
-  current_shelf = previous_;
+MemorySource& MemoryPool::source() {
+  return *shelf_;
 }
 
 }  // namespace wide

@@ -4,15 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+
+#include "core/tensor_memory.h"
 
 namespace wide {
 
 /// Blocks of freed tensors, handed out again by size. A tensor may outlive its pool and be freed on any
 /// thread.
-///
-/// Linking this library puts an allocator in front of libtorch's for the CPU, at load: outside of a Scope it
-/// does as libtorch's own.
 class MemoryPool {
  public:
   struct Statistics {
@@ -30,26 +28,22 @@ class MemoryPool {
   Statistics statistics() const;
   /// Gives free blocks back to the system.
   void trim();
-
   /// Fills free blocks with 0xff, NaN in every float: what is read before it is written shows.
   void poison();
+  /// For blocks outside of a Scope.
+  MemorySource& source();
 
   /// While it lives, tensors that this thread makes lie in the pool.
   class Scope {
    public:
-    explicit Scope(MemoryPool& pool);
-    ~Scope();
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
+    explicit Scope(MemoryPool& pool) : scope_(&pool.source(), nullptr) {}
 
    private:
-    void* previous_;
+    MemoryScope scope_;
   };
 
  private:
-  struct Shelf;
-  friend class PoolAllocator;
-  friend class Scope;
+  class Shelf;
   Shelf* shelf_;
 };
 

@@ -49,6 +49,22 @@ ModelInput ModelInput::per_member(std::span<const at::Tensor> tensors, const std
   return {at::stack(std::vector<at::Tensor>(tensors.begin(), tensors.end())), true};
 }
 
+std::string_view name(Mode mode) {
+  return mode == Mode::kEager ? "eager" : "reduce-overhead";
+}
+
+Mode parse_mode(std::string_view text) {
+  for (const auto mode : {Mode::kEager, Mode::kReduceOverhead}) {
+    if (name(mode) == text) return mode;
+  }
+  std::string message = "the mode '";
+  message.append(text).append("' ");
+  message += text == "default" || text == "max-autotune"
+                 ? "generates kernels, which this version cannot do yet"
+                 : "does not exist";
+  throw Error("usage", message.append("; there are eager and reduce-overhead"));
+}
+
 at::Tensor ModelOutput::member(std::int64_t i) const {
   if (parts.empty()) return {};
   if (!mapped) return parts[0];
@@ -262,7 +278,9 @@ Build WideModel::make_build(std::span<const ModelInput> inputs) {
                                   [](const Node& node) { return draws_random(node); });
   pool_->trim();
   const auto values = input_values(canonical, inputs);
-  const PlanRequest request{{optimized, states, constants, members()}, values, options_.strategies, random};
+  const bool static_memory = options_.mode == Mode::kReduceOverhead;
+  const PlanRequest request{
+      {optimized, states, constants, members(), static_memory}, values, options_.strategies, random};
   const double before = elapsed();
   Tuner tuner(*options_.costs, options_.tuning);
   auto planned = options_.plan ? restore(request, *options_.plan) : plan_execution(request, tuner, *pool_);
@@ -330,6 +348,11 @@ std::vector<ModelOutput> WideModel::forward(std::span<const ModelInput> inputs) 
     outputs.push_back(std::move(one));
   }
   return outputs;
+}
+
+void WideModel::poison() {
+  pool_->poison();
+  for (auto& [key, built] : builds_) built->planned.execution.poison();
 }
 
 void WideModel::reset() {

@@ -54,7 +54,18 @@ struct AloneRun {
   std::map<std::string, at::Tensor> buffers;  ///< those that the run wrote, by fqn
 };
 
+/// How a model is compiled, named as in PyTorch.
+enum class Mode : std::uint8_t {
+  kEager,           ///< ATen calls; memory from a pool
+  kReduceOverhead,  ///< beside it a static memory plan: a pass in steady state allocates its results only
+};
+/// "eager", "reduce-overhead".
+std::string_view name(Mode mode);
+/// Throws wide::Error ("usage") naming the modes, and saying of those that come later that they do.
+Mode parse_mode(std::string_view name);
+
 struct BuildOptions {
+  Mode mode = Mode::kEager;
   StrategyChoice strategies;
   TunerOptions tuning;
   /// Costs measured before; one in memory is made where none is given.
@@ -121,7 +132,7 @@ class WideModel {
   /// The memory that passes use.
   const MemoryPool& pool() const { return *pool_; }
   /// Fills the memory that the next pass will use with bytes that are NaN in every float.
-  void poison() { pool_->poison(); }
+  void poison();
   /// Buffers as loaded, random streams from their seeds.
   void reset();
 

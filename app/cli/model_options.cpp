@@ -48,7 +48,8 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
                    "choose by measuring; without it by what was measured before, or by estimates");
   command.add_option("--device", options.device, "cpu, cuda or auto")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
-  command.add_option("--mode", options.mode, "eager")->check(CLI::IsMember({"eager"}));
+  command.add_option("--mode", options.mode, "eager or reduce-overhead (a static memory plan)")
+      ->type_name("MODE");
   command.add_option("--seed", options.seed, "random stream of the first member; member i takes seed + i");
   command.add_flag("--trust", options.trust, "allow TorchScript files, which are executable code");
 }
@@ -62,6 +63,7 @@ StrategyChoice parse_strategies(const std::vector<std::string>& given) {
 
 BuildOptions build_options(const Context& context, const ModelOptions& options) {
   BuildOptions build;
+  build.mode = parse_mode(options.mode);
   build.strategies = parse_strategies(options.strategies);
   build.seed = options.seed;
   build.costs = std::make_shared<CostBook>(CostBook::default_file());

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <fstream>
 
-#include "core/memory_pool.h"
 #include "core/prove.h"
 #include "core/support.h"
 
@@ -122,37 +121,6 @@ TEST(CostBook, AFileThatCannotBeWrittenIsLeftAlone) {
   CostBook book("/proc/nowhere/costs.tsv");
   EXPECT_NO_THROW(book.add("x", 1));
   EXPECT_EQ(book.find("x"), 1.0);
-}
-
-TEST(MemoryPool, APassInSteadyStateAsksTheSystemForNothing) {
-  const auto architecture = convnet();
-  const auto inputs = wide_inputs(architecture, kMembers);
-  auto model = wide_model(architecture, kMembers);
-  for (int i = 0; i < 2; ++i) model.forward(inputs);
-  const auto before = model.pool().statistics();
-  for (int i = 0; i < 5; ++i) model.forward(inputs);
-  const auto after = model.pool().statistics();
-  EXPECT_EQ(after.system_allocations, before.system_allocations);
-  EXPECT_GT(after.reused, before.reused);
-}
-
-TEST(MemoryPool, TensorsOutliveIt) {
-  at::Tensor kept;
-  {
-    MemoryPool pool;
-    const MemoryPool::Scope scope(pool);
-    kept = at::full({1000}, 3.0);
-    at::full({1000}, 4.0);
-    EXPECT_EQ(pool.statistics().bytes_in_use % 64, 0);
-    EXPECT_GT(pool.statistics().bytes_in_use, 0);
-  }
-  EXPECT_EQ(kept.sum().item<float>(), 3000);
-}
-
-TEST(MemoryPool, OutsideOfAScopeNothingIsKept) {
-  MemoryPool pool;
-  at::full({1000}, 3.0);
-  EXPECT_EQ(pool.statistics().bytes_held, 0);
 }
 
 TEST(StoredPlan, OfAnotherModelIsRefused) {
