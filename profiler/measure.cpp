@@ -17,6 +17,14 @@
 // block everyone holds every place once, and, over one block (even count) or two (odd), follows everyone else
 // equally often. Rows and names are drawn at random.
 
+// Note [Other processes]
+// A contender in another process tells how long its runs took by its own clock. It takes its turns in the
+// same rounds, so that drift cancels as among the others. Threads of an OpenMP pool spin on for some
+// milliseconds after their last work and would take cores from the other process, so there is a pause when
+// the turn passes from one process to another. By then the next one's pool sleeps and its data may have left
+// the cache, where contenders of one process hand both over warm: a run that is not timed comes first. Nobody
+// pays for the change.
+
 namespace wide::profiler {
 namespace {
 
@@ -26,6 +34,7 @@ constexpr std::int64_t kWindowNs = 5'000'000;     // … and lasts at least so l
 constexpr std::int64_t kMaxWarmupRuns = 200'000;  // ends a warm-up whose runs take no time
 constexpr double kSteadySpread = 0.10;            // of the last three windows
 constexpr double kSteadyTrend = 0.97;             // the newest window over the fastest of the two before
+constexpr double kSettleUs = 10'000;     // longer than libgomp's threads spin; see Note [Other processes]
 constexpr double kRecheckGrowth = 1.15;  // rounds between two looks at precision: intervals cost time
 
 double seconds_between(std::int64_t from, std::int64_t to) {
@@ -44,6 +53,14 @@ std::int64_t batch_for(double run_us, double min_sample_us) {
   return static_cast<std::int64_t>(std::clamp(runs, 1.0, static_cast<double>(kMaxBatch)));
 }
 
+/// Nanoseconds of `runs` runs.
+std::int64_t nanoseconds_of(const Contender& contender, std::int64_t runs, Clock& clock) {
+  if (contender.run_elsewhere) return contender.run_elsewhere(runs);
+  const auto start = clock.nanoseconds();
+  for (std::int64_t i = 0; i < runs; ++i) contender.run();
+  return clock.nanoseconds() - start;
+}
+
 /// Runs until the medians of the last three windows agree and no longer fall, or a cap.
 Warmup warm_up(const Contender& contender, const StoppingRule& rule, Clock& clock,
                const std::function<bool()>& cancelled) {
@@ -51,14 +68,11 @@ Warmup warm_up(const Contender& contender, const StoppingRule& rule, Clock& cloc
   std::deque<double> windows;
   std::vector<double> window;
   const auto start = clock.nanoseconds();
-  auto before = start;
   auto window_start = start;
   double run_us = 0;
   while (!result.steady && !cancelled()) {
-    contender.run();
+    const double us = static_cast<double>(nanoseconds_of(contender, 1, clock)) * 1e-3;
     const auto now = clock.nanoseconds();
-    const double us = seconds_between(before, now) * 1e6;
-    before = now;
     result.seconds = seconds_between(start, now);
     if (result.iterations++ == 0) {
       run_us = result.first_run_us = us;
@@ -82,12 +96,10 @@ Warmup warm_up(const Contender& contender, const StoppingRule& rule, Clock& cloc
 }
 
 Sample take_sample(const Contender& contender, std::int64_t iterations, Clock& clock) {
-  const auto start = clock.nanoseconds();
-  for (std::int64_t i = 0; i < iterations; ++i) contender.run();
-  const auto end = clock.nanoseconds();
   Sample sample;
   sample.iterations = iterations;
-  sample.microseconds = static_cast<double>(end - start) * 1e-3 / static_cast<double>(iterations);
+  sample.microseconds = static_cast<double>(nanoseconds_of(contender, iterations, clock)) * 1e-3 /
+                        static_cast<double>(iterations);
   return sample;
 }
 
@@ -126,11 +138,17 @@ StopReason run_rounds(std::span<const Contender> contenders, const StoppingRule&
   const auto orders = balanced_orders(count, max_rounds, result.seed);
   const auto start = clock.nanoseconds();
   int next_check = min_rounds;
+  bool elsewhere = static_cast<bool>(contenders.back().run_elsewhere);  // whoever was warmed up last
   while (result.rounds < max_rounds) {
     for (int position = 0; position < count; ++position) {
       if (cancelled()) return StopReason::kCancelled;
       const int contender = orders[result.rounds][position];
       const int runs_as = contender == result.twin() ? 0 : contender;
+      if (static_cast<bool>(contenders[runs_as].run_elsewhere) != elsewhere) {
+        elsewhere = !elsewhere;
+        clock.pause(kSettleUs);
+        nanoseconds_of(contenders[runs_as], 1, clock);
+      }
       Sample sample = take_sample(contenders[runs_as], result.warmup[runs_as].batch, clock);
       sample.contender = contender;
       sample.round = result.rounds;

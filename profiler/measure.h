@@ -12,10 +12,13 @@
 
 namespace wide::profiler {
 
-/// One way of doing the work.
+/// One way of doing the work: exactly one of `run` and `run_elsewhere` is set.
 struct Contender {
   std::string name;           ///< "wide", "eager", "threads", …
   std::function<void()> run;  ///< does the whole work once and returns when it is finished
+  /// Does the work so many times in another process and returns the nanoseconds they took there, all
+  /// together: the way there and back is not part of the work. See Note [Other processes].
+  std::function<std::int64_t(std::int64_t runs)> run_elsewhere = {};
 };
 
 /// When warm-up and rounds end. Every field has a cap or a floor, so a measurement always ends.

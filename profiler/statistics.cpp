@@ -47,16 +47,6 @@ double resampled_median(std::span<const double> sorted, std::vector<std::uint32_
   return 0.5 * (sorted[rank] + sorted[next]);
 }
 
-/// Lower level of a two-sided 95 % interval. See Note [Expanded percentiles].
-double expanded_level(std::size_t count) {
-  constexpr double z = 1.959963984540054;
-  const double n = static_cast<double>(count), v = n - 1;
-  const double t =
-      z + (std::pow(z, 3) + z) / (4 * v) + (5 * std::pow(z, 5) + 16 * std::pow(z, 3) + 3 * z) / (96 * v * v) +
-      (3 * std::pow(z, 7) + 19 * std::pow(z, 5) + 17 * std::pow(z, 3) - 15 * z) / (384 * v * v * v);
-  return 0.5 * std::erfc(t * std::sqrt(n / v) / std::numbers::sqrt2);
-}
-
 }  // namespace
 
 std::string_view name(Effect effect) {
@@ -71,6 +61,15 @@ std::string_view name(Effect effect) {
       return "inconclusive";
   }
   return "";
+}
+
+double expanded_level(std::size_t count) {
+  constexpr double z = 1.959963984540054;
+  const double n = static_cast<double>(count), v = n - 1;
+  const double t =
+      z + (std::pow(z, 3) + z) / (4 * v) + (5 * std::pow(z, 5) + 16 * std::pow(z, 3) + 3 * z) / (96 * v * v) +
+      (3 * std::pow(z, 7) + 19 * std::pow(z, 5) + 17 * std::pow(z, 3) - 15 * z) / (384 * v * v * v);
+  return 0.5 * std::erfc(t * std::sqrt(n / v) / std::numbers::sqrt2);
 }
 
 double quantile(std::vector<double> values, double q) {

@@ -48,6 +48,8 @@ std::string_view name(Effect effect);
 double median(std::vector<double> values);
 /// Linear interpolation between order statistics; `q` in [0, 1]. NaN when empty or when any value is NaN.
 double quantile(std::vector<double> values, double q);
+/// Lower level of a two-sided 95 % bootstrap interval from `count` values. See Note [Expanded percentiles].
+double expanded_level(std::size_t count);
 /// Expanded percentile bootstrap interval of the median. Unknown limits below 3 values; all unknown when any
 /// value is not finite.
 Interval bootstrap_median(std::span<const double> values, std::uint64_t seed, int resamples = kResamples);

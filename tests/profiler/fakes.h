@@ -20,6 +20,7 @@ class FakeClock final : public Clock {
 
  private:
   std::int64_t do_nanoseconds() override { return now_; }
+  void do_pause(double microseconds) override { advance(microseconds); }
   std::int64_t now_ = 0;
 };
 

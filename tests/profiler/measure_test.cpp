@@ -51,6 +51,58 @@ TEST(BalancedOrdersTest, DependOnTheSeedAlone) {
   EXPECT_NE(balanced_orders(4, 40, 3), balanced_orders(4, 40, 4));
 }
 
+// A rival in another process: 40 us of the fake clock go by on the way, which are not part of its 900 us.
+Contender takes_elsewhere(std::vector<std::int64_t>& asked, FakeClock& clock) {
+  return {"far", {}, [&](std::int64_t runs) {
+            asked.push_back(runs);
+            clock.advance(40 + 900.0 * static_cast<double>(runs));
+            return runs * 900'000;
+          }};
+}
+
+TEST(MeasureTest, TakesTheTimeThatAnotherProcessReports) {
+  FakeClock clock;
+  Random random(1);
+  std::vector<std::int64_t> asked;
+  const std::vector<Contender> contenders = {takes("wide", 300, 0, clock, random),
+                                             takes_elsewhere(asked, clock)};
+  StoppingRule rule;
+  rule.min_sample_us = 2000;
+  const auto result = measure(contenders, rule, 5, clock, kNever);
+  EXPECT_EQ(result.warmup[1].batch, 3);
+  for (const auto& sample : result.samples) {
+    EXPECT_DOUBLE_EQ(sample.microseconds, sample.contender == 1 ? 900 : 300);
+    EXPECT_EQ(sample.iterations, sample.contender == 1 ? 3 : 7);
+  }
+  EXPECT_DOUBLE_EQ(speedup(result, 1).value, 3);
+}
+
+TEST(MeasureTest, RunsUntimedOnceWheneverTheProcessChanges) {
+  FakeClock clock;
+  Random random(1);
+  std::vector<std::int64_t> asked;
+  int near = 0;
+  const std::vector<Contender> contenders = {{"wide",
+                                              [&] {
+                                                ++near;
+                                                clock.advance(300);
+                                              }},
+                                             takes_elsewhere(asked, clock)};
+  StoppingRule rule;
+  rule.min_rounds = rule.max_rounds = 9, rule.min_sample_us = 0;
+  const auto result = measure(contenders, rule, 5, clock, kNever);
+  int changes = 0;  // warm-up ends with the rival elsewhere
+  int before = 1;
+  for (const auto& sample : result.samples) {
+    const int process = sample.contender == 1 ? 1 : 0;
+    changes += process != before;
+    before = process;
+  }
+  ASSERT_GT(changes, 9);
+  const auto warmups = result.warmup[0].iterations + result.warmup[1].iterations;
+  EXPECT_EQ(near + std::ssize(asked) - warmups, 3 * 9 + changes);
+}
+
 TEST(MeasureTest, KeepsEverySampleInOrderWithItsPlace) {
   FakeClock clock;
   Random random(1);
