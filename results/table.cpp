@@ -5,8 +5,10 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <set>
 
 #include "profiler/statistics.h"
+#include "results/grid.h"
 #include "results/json_fields.h"
 #include "results/text.h"
 
@@ -21,11 +23,6 @@ bool is_unsafe(char32_t code) {
          (code >= 0xE0000 && code <= 0xE007F);
 }
 
-std::size_t characters(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 /// `value` with three significant digits, never in exponent form: "0.92", "1.50", "12.3", "148".
 std::string digits(double value) {
   const int decimals = value < 10 ? 2 : value < 100 ? 1 : 0;
@@ -35,47 +32,6 @@ std::string digits(double value) {
   std::replace(result.begin(), result.end(), ',', '.');  // whatever the locale says
   return result;
 }
-
-std::string speedup_text(const Interval& speedup) {
-  if (std::isnan(speedup.value)) return "-";
-  const std::string value = digits(speedup.value) + "x";
-  return speedup.known() ? value + " [" + digits(speedup.low) + ", " + digits(speedup.high) + "]" : value;
-}
-
-/// Rows of cells, each column as wide as its widest cell; the first `left` columns and the last stand left.
-class Grid {
- public:
-  explicit Grid(std::vector<bool> left) : left_(std::move(left)), widths_(left_.size()) {}
-
-  void row(std::vector<std::string> cells) {
-    for (std::size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], characters(cells[i]));
-    lines_.push_back({std::move(cells), false});
-  }
-  void heading(std::string text) { lines_.push_back({{std::move(text)}, true}); }
-
-  std::string str() const {
-    std::string result;
-    for (const auto& [cells, spans] : lines_) {
-      std::string line = spans ? cells[0] : "";
-      for (std::size_t i = 0; !spans && i < cells.size(); ++i) {
-        const std::string padding(widths_[i] - characters(cells[i]), ' ');
-        line += "  " + (left_[i] ? cells[i] + padding : padding + cells[i]);
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      result += line + "\n";
-    }
-    return result;
-  }
-
- private:
-  struct Line {
-    std::vector<std::string> cells;
-    bool spans;  ///< a heading over all columns
-  };
-  std::vector<bool> left_;
-  std::vector<std::size_t> widths_;
-  std::vector<Line> lines_;
-};
 
 std::string group_of(const CaseRecord& record) {
   std::string title = printable(record.subject);
@@ -103,15 +59,59 @@ std::string verdict_text(const CaseRecord& record) {
          std::string(profiler::name(profiler::judge(record.speedup_best_rival, record.noise_floor)));
 }
 
-std::vector<std::string> cells_of(const CaseRecord& record) {
-  const Rival* best = find_rival(record, record.best_rival);
-  return {std::to_string(record.n),
-          printable(record.strategy),
-          duration(record.wide.median_us),
-          best != nullptr ? printable(best->name) + " " + duration(best->time.median_us) : "-",
-          speedup_text(record.speedup),
-          speedup_text(record.speedup_best_rival),
-          verdict_text(record)};
+/// Names of all rivals, in the order in which they first stand in a case, those that could not run included.
+std::vector<std::string> rival_names(const std::vector<CaseRecord>& cases) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& rival) {
+    if (std::find(names.begin(), names.end(), rival) == names.end()) names.push_back(rival);
+  };
+  for (const CaseRecord& record : cases) {
+    for (const Rival& rival : record.rivals) add(rival.name);
+    for (const auto& [rival, reason] : unmeasured_rivals(record)) add(rival);
+  }
+  return names;
+}
+
+/// "python_vmap" -> "py vmap": columns are narrow.
+std::string column_title(const std::string& rival) {
+  constexpr std::string_view kPython = "python_";
+  if (!rival.starts_with(kPython)) return printable(rival, 20);
+  auto title = "py " + printable(rival.substr(kPython.size()), 20);
+  std::replace(title.begin(), title.end(), '_', ' ');
+  return title;
+}
+
+std::string rival_cell(const CaseRecord& record, const std::string& name) {
+  if (const Rival* rival = find_rival(record, name)) return duration(rival->time.median_us);
+  const auto missing = unmeasured_rivals(record);
+  const bool failed =
+      std::any_of(missing.begin(), missing.end(), [&](const auto& m) { return m.first == name; });
+  return failed ? "failed" : "-";
+}
+
+std::vector<std::string> cells_of(const CaseRecord& record, const std::vector<std::string>& rivals) {
+  std::vector<std::string> cells = {std::to_string(record.n), printable(record.strategy),
+                                    duration(record.wide.median_us)};
+  for (const auto& rival : rivals) cells.push_back(rival_cell(record, rival));
+  cells.push_back(speedup_text(record.speedup));
+  cells.push_back(speedup_text(record.speedup_best_rival));
+  cells.push_back(column_title(record.best_rival));
+  cells.push_back(verdict_text(record));
+  return cells;
+}
+
+/// Why rivals could not be measured, each reason once.
+std::string failures(const std::vector<CaseRecord>& cases) {
+  std::string text;
+  std::set<std::pair<std::string, std::string>> told;
+  for (const CaseRecord& record : cases) {
+    for (const auto& [rival, reason] : unmeasured_rivals(record)) {
+      if (!told.insert({rival, reason}).second) continue;
+      text += "not measured: " + column_title(rival) + " of " + printable(record.subject) + ", N " +
+              std::to_string(record.n) + ": " + printable(reason, 200) + "\n";
+    }
+  }
+  return text;
 }
 
 std::string totals(const std::vector<CaseRecord>& cases) {
@@ -151,6 +151,29 @@ std::string duration(double microseconds) {
   return digits(microseconds * 1e-6) + " s";
 }
 
+std::string speedup_text(const Interval& speedup) {
+  if (std::isnan(speedup.value)) return "-";
+  std::string text = digits(speedup.value) + "x";
+  if (speedup.known()) text += " [" + digits(speedup.low) + ", " + digits(speedup.high) + "]";
+  return text;
+}
+
+std::vector<std::pair<std::string, std::string>> unmeasured_rivals(const CaseRecord& record) {
+  std::vector<std::pair<std::string, std::string>> result;
+  if (!record.plan.is_object()) return result;
+  const auto peers = record.plan.find("peers");
+  if (peers == record.plan.end() || !peers->is_array()) return result;
+  for (const auto& peer : *peers) {
+    if (!peer.is_object() || peer.value("ok", nlohmann::json()) != false) continue;
+    const auto text = [&](const char* key) {
+      const auto found = peer.find(key);
+      return found != peer.end() && found->is_string() ? found->get<std::string>() : std::string();
+    };
+    result.emplace_back(text("name"), text("reason"));
+  }
+  return result;
+}
+
 std::string table(const std::vector<CaseRecord>& cases) {
   std::vector<std::string> order;
   std::map<std::string, std::vector<const CaseRecord*>> groups;
@@ -159,13 +182,19 @@ std::string table(const std::vector<CaseRecord>& cases) {
     if (!groups.contains(group)) order.push_back(group);
     groups[group].push_back(&record);
   }
-  Grid grid({false, true, false, true, false, false, true});
-  grid.row({"N", "strategy", "wide", "best rival", "over eager", "over best", "verdict"});
+  const auto rivals = rival_names(cases);
+  std::vector<bool> left = {false, true, false};
+  std::vector<std::string> titles = {"N", "strategy", "wide"};
+  for (const auto& rival : rivals) left.push_back(false), titles.push_back(column_title(rival));
+  left.insert(left.end(), {false, false, true, true});
+  titles.insert(titles.end(), {"over eager", "over best", "best rival", "verdict"});
+  Grid grid(left);
+  grid.row(titles);
   for (const std::string& group : order) {
     grid.heading(group);
-    for (const CaseRecord* record : groups[group]) grid.row(cells_of(*record));
+    for (const CaseRecord* record : groups[group]) grid.row(cells_of(*record, rivals));
   }
-  return grid.str() + totals(cases);
+  return grid.str() + failures(cases) + totals(cases);
 }
 
 std::string table(const std::vector<RunSummary>& runs) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "results/record.h"
@@ -10,8 +11,9 @@
 
 namespace wide::results {
 
-/// One block per subject (first seen first), one line per case: N, strategy, wide time, best rival, speed-ups
-/// with intervals, verdict. Ends with a line of totals. Every name goes through printable().
+/// One block per subject (first seen first), one line per case: N, strategy, wide's time, each rival's time,
+/// speed-ups over N eager runs and over the best rival with intervals, the best rival, verdict. Ends with the
+/// reasons of rivals that could not run, and a line of totals. Every name goes through printable().
 std::string table(const std::vector<CaseRecord>& cases);
 
 /// One line per run: id, start, preset, device, cases, status.
@@ -20,6 +22,13 @@ std::string table(const std::vector<RunSummary>& runs);
 /// `text` made safe for a terminal: C0 and C1 controls, bidirectional controls and line separators are taken
 /// out, invalid UTF-8 becomes U+FFFD, and more than `limit` characters are cut with "…".
 std::string printable(std::string_view text, std::size_t limit = 60);
+
+/// "3.32x [3.25, 3.41]", "3.32x" without an interval, "-" when unknown.
+std::string speedup_text(const Interval& speedup);
+
+/// Name and reason of each rival that was asked for and could not be measured, as the case's plan tells under
+/// "peers".
+std::vector<std::pair<std::string, std::string>> unmeasured_rivals(const CaseRecord& record);
 
 /// "812 ns", "12.3 us", "4.56 ms", "1.20 s"; "-" for NaN.
 std::string duration(double microseconds);

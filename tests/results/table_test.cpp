@@ -20,17 +20,38 @@ TEST(TableTest, ShowsOneLinePerCase) {
   auto failed = failed_case();
   failed.shape = passed_case().shape;
   const std::string expected =
-      "   N  strategy    wide  best rival              over eager           over best  verdict\n"
+      "   N  strategy    wide  threads   eager          over eager           over best  best rival  verdict\n"
       "mlp  cpu  float32  eager  {\"batch\":16,\"features\":64}\n"
-      "   4  auto      123 us  threads 200 us  3.32x [3.25, 3.41]  1.62x [1.55, 1.71]  pass, faster\n"
-      "   8  auto           -  -                                -                   -  fail: member 3 "
-      "differs "
-      "from its "
-      "own run by 0.5 (tolerance 1e-05)\n"
+      "   4  auto      123 us   200 us  410 us  3.32x [3.25, 3.41]  1.62x [1.55, 1.71]  threads     pass, "
+      "faster\n"
+      "   8  auto           -        -   50 us                   -                   -              fail: "
+      "member 3 "
+      "differs from its own run by 0.5 (tolerance 1e-05)\n"
       "convnet  cpu  float32  eager\n"
-      "  16  auto      123 us  threads 200 us  3.32x [3.25, 3.41]  1.62x [1.55, 1.71]  pass, faster\n"
+      "  16  auto      123 us   200 us  410 us  3.32x [3.25, 3.41]  1.62x [1.55, 1.71]  threads     pass, "
+      "faster\n"
       "3 cases: 2 pass, 1 fail\n";
   EXPECT_EQ(table(std::vector<CaseRecord>{passed_case(), other, failed}), expected);
+}
+
+TEST(TableTest, SaysWhyARivalCouldNotBeMeasured) {
+  auto record = passed_case();
+  record.plan["peers"] = {{{"name", "python_vmap"}, {"ok", false}, {"reason", "no rule\nfor it"}},
+                          {{"name", "python_eager"}, {"ok", true}, {"reason", ""}},
+                          "nonsense",
+                          {{"ok", "false"}}};
+  const auto missing = unmeasured_rivals(record);
+  ASSERT_EQ(missing.size(), 1u);
+  EXPECT_EQ(missing[0].first, "python_vmap");
+  const auto text = table(std::vector<CaseRecord>{record, record});
+  EXPECT_NE(text.find("  py vmap  "), std::string::npos) << text;
+  EXPECT_NE(text.find("   failed  "), std::string::npos) << text;
+  EXPECT_NE(text.find("\nnot measured: py vmap of mlp, N 4: no rulefor it\n2 cases"), std::string::npos)
+      << text;
+  for (const auto& plan : {nlohmann::json(nullptr), nlohmann::json(7), nlohmann::json{{"peers", 7}}}) {
+    record.plan = plan;
+    EXPECT_TRUE(unmeasured_rivals(record).empty());
+  }
 }
 
 TEST(TableTest, ShowsRuns) {
