@@ -1,0 +1,424 @@
+#!/usr/bin/env python3
+"""The Python ways to run N models of one architecture, measured round by round for `widebench benchmark --peers`.
+
+Works on a folder made by `widebench export`: a graph in JSON or a reference to a .pt2, the members' weights, their inputs,
+and the outputs that widebench computed of them. The rivals, all on the same threads in inference mode:
+
+    python_eager         the N modules one after the other
+    python_compile       the N modules, each through torch.compile, one after the other
+    python_vmap          torch.func.vmap of functional_call over stacked weights
+    python_vmap_compile  the same under torch.compile
+
+Protocol: JSON, one object a line, on standard input and output; what libraries print goes to standard error.
+
+    {"do": "prepare", "folder": DIR, "threads": T, "rivals": [NAME, …]}
+        -> {"rivals": [{"name", "ok", "reason", "max_abs_err", "build_us", "first_run_us"}, …], "torch": VERSION}
+    {"do": "round", "rival": NAME, "runs": K}  -> {"nanoseconds": [one of each of the K runs]}
+    {"do": "stop"}                             -> {"stopped": true}, and the end
+
+threads 0 leaves the library's own choice. An answer {"error": TEXT} says that a request could not be met. A rival is
+checked against the eager loop, and that against the outputs in the folder: a difference there is an error of prepare.
+A rival that fails, or whose numbers are wrong, has "ok": false with the reason and cannot be run. build_us is the time from a module to its first result less a later
+run: for the compiled rivals, the compile time.
+
+    peers.py --check     exit code 0 when Python's torch can be imported, else 3 with one line saying why
+    peers.py             serves requests until stop or the end of its input
+"""
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import os
+import pathlib
+import re
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TextIO
+
+try:
+    import torch
+    from safetensors.torch import load_file
+except ImportError as failure:  # said in one line by check() and by main()
+    torch = None
+    IMPORT_FAILURE = str(failure)
+
+SCHEMA_VERSION = 1
+EXIT_CANNOT_MEASURE = 3
+LONGEST_REASON = 300  # characters
+
+# Largest difference allowed, relative to the largest output (or 1): rivals reorder sums and keep other intermediates.
+TOLERANCE = {"torch.float64": 1e-9, "torch.float32": 2e-4, "torch.float16": 1e-2, "torch.bfloat16": 8e-2}
+
+Run = Callable[[], Any]  # does the work of all members once and returns its outputs
+
+
+class Unusable(Exception):
+    """The folder, a rival or a request is not usable; the text says why."""
+
+
+# -- the graph ---------------------------------------------------------------------------------------------------------
+
+def to_constant(item: Any) -> Any:
+    """A constant argument: JSON's own types, or an object with one key that names the type."""
+    if not isinstance(item, dict):
+        return item
+    (kind, value), = item.items()
+    if kind in ("dtype", "layout", "memory_format"):
+        return getattr(torch, value)
+    if kind == "device":
+        return torch.device(value)
+    if kind == "complex":
+        return complex(*value)
+    if kind == "float":  # "nan", "inf" or "-inf", which JSON cannot write
+        return float(value)
+    raise Unusable(f"the graph has an argument of the unknown kind '{kind}'")
+
+
+def find_overload(name: str) -> Any:
+    """"aten.linear.default" -> torch.ops.aten.linear.default"""
+    library, _, rest = name.partition(".")
+    packet, _, overload = rest.rpartition(".")
+    try:
+        return getattr(getattr(getattr(torch.ops, library), packet), overload)
+    except AttributeError:
+        raise Unusable(f"Python's torch has no operator {name}") from None
+
+
+class GraphReader:
+    """Turns the JSON graph into an FX graph that calls ATen's overloads."""
+
+    def __init__(self, document: dict[str, Any]):
+        self.document = document
+        self.graph = torch.fx.Graph()
+        self.values: dict[str, torch.fx.Node] = {}
+
+    def argument(self, item: Any) -> Any:
+        if isinstance(item, list):
+            return [self.argument(element) for element in item]
+        if isinstance(item, dict) and "value" in item:
+            return self.values[item["value"]]
+        return to_constant(item)
+
+    def call(self, entry: dict[str, Any]) -> None:
+        overload = find_overload(entry["op"])
+        positional, named = [], {}
+        for parameter, item in zip(overload._schema.arguments, entry["arguments"], strict=False):
+            if parameter.kwarg_only:
+                named[parameter.name] = self.argument(item)
+            else:
+                positional.append(self.argument(item))
+        node = self.graph.call_function(overload, tuple(positional), named)
+        returns = overload._schema.returns
+        if len(returns) == 1 and str(returns[0].type) != "List[Tensor]":
+            self.values[entry["results"][0]] = node
+            return
+        for i, name in enumerate(entry["results"]):
+            if name is not None:
+                self.values[name] = self.graph.call_function(getitem, (node, i))
+
+    def module(self, weights: dict[str, torch.Tensor]) -> torch.nn.Module:
+        """One member; `weights` by fqn are copied into it."""
+        buffers = {entry["target"]: entry["name"] for entry in self.document["inputs"] if entry["kind"] != "user"}
+        for entry in self.document["inputs"]:
+            if entry["kind"] == "user":
+                self.values[entry["name"]] = self.graph.placeholder("input_" + str(len(self.values)))
+        root = nested_module(self.document["inputs"], weights)
+        for target, name in buffers.items():
+            self.values[name] = self.graph.get_attr(target)
+        for entry in self.document["nodes"]:
+            self.call(entry)
+        results = []
+        for entry in self.document["outputs"]:
+            if entry["kind"] == "user":
+                results.append(self.argument(entry["value"]))
+            else:  # a buffer is written at the end, as torch.export's programs do it
+                self.graph.call_function(torch.ops.aten.copy_.default,
+                                         (self.values[buffers[entry["target"]]], self.argument(entry["value"])))
+        self.graph.output(tuple(results))
+        return torch.fx.GraphModule(root, self.graph)
+
+
+def getitem(values: Sequence[Any], index: int) -> Any:
+    return values[index]
+
+
+def nested_module(inputs: list[dict[str, Any]], weights: dict[str, torch.Tensor]) -> torch.nn.Module:
+    """Modules within modules, as the dots of the fqns say; parameters need no gradient."""
+    root = torch.nn.Module()
+    for entry in inputs:
+        if entry["kind"] == "user":
+            continue
+        *path, name = entry["target"].split(".")
+        owner = root
+        for part in path:
+            if part not in owner._modules:
+                owner.add_module(part, torch.nn.Module())
+            owner = owner._modules[part]
+        tensor = weights[entry["target"]].clone()
+        if entry["kind"] == "parameter":
+            owner.register_parameter(name, torch.nn.Parameter(tensor, requires_grad=False))
+        else:
+            owner.register_buffer(name, tensor)
+    return root
+
+
+# -- the folder --------------------------------------------------------------------------------------------------------
+
+class Subject:
+    """N members, their inputs and what they should give.
+
+    modules    one per member, each with weights of its own
+    inputs     [member][K]
+    mapped     [K]: whether input K differs per member
+    expected   {"MEMBER.output.K": tensor}, or empty where the folder has no outputs
+    """
+
+    def __init__(self, folder: pathlib.Path):
+        document = json.loads((folder / "model.json").read_text())
+        if document.get("schema_version") != SCHEMA_VERSION:
+            raise Unusable(f"{folder}/model.json has schema_version {document.get('schema_version')}; "
+                           f"this script reads {SCHEMA_VERSION}")
+        self.members: list[str] = document["members"]
+        self.modules = self._modules(folder, document)
+        tensors = load_file(folder / document["inputs"])
+        numbers = [re.fullmatch(r"(?:.*\.)?input\.(\d+)", key) for key in tensors]
+        count = 1 + max((int(match[1]) for match in numbers if match), default=-1)
+        self.mapped = [f"input.{k}" not in tensors for k in range(count)]
+        self.inputs = [[tensors[f"{member}.input.{k}" if self.mapped[k] else f"input.{k}"] for k in range(count)]
+                       for member in self.members]
+        self.expected = load_file(folder / document["outputs"]) if "outputs" in document else {}
+
+    def _modules(self, folder: pathlib.Path, document: dict[str, Any]) -> list[torch.nn.Module]:
+        weights = [load_file(folder / file) for file in document["weights"]]  # an absolute path stays as it is
+        if "graph" in document:
+            return [GraphReader(document["graph"]).module(one) for one in weights]
+        program = torch.export.load(folder / document["model"])
+        first = program.module()
+        modules = []
+        for one in weights or [{}]:
+            module = copy.deepcopy(first)
+            missing = set(one) - set(module.state_dict())
+            module.load_state_dict(one, strict=False)
+            if missing:
+                raise Unusable(f"the program has no tensor {sorted(missing)[0]} of a checkpoint")
+            for parameter in module.parameters():
+                parameter.requires_grad_(False)
+            modules.append(module)
+        return modules
+
+
+# -- the rivals --------------------------------------------------------------------------------------------------------
+
+def one_by_one(modules: list[Any], inputs: list[list[torch.Tensor]]) -> Run:
+    pairs = list(zip(modules, inputs, strict=True))
+    return lambda: [module(*values) for module, values in pairs]
+
+
+def eager(subject: Subject) -> Run:
+    return one_by_one(subject.modules, subject.inputs)
+
+
+def compiled(subject: Subject) -> Run:
+    # Every member is a module of its own with code of its own, so no recompile limit is shared.
+    return one_by_one([torch.compile(module) for module in subject.modules], subject.inputs)
+
+
+def stacked_call(subject: Subject) -> tuple[Callable[..., Any], list[Any]]:
+    """A function of (weights by fqn, inputs…) under vmap, and its arguments, stacked once."""
+    states = [{**dict(module.named_parameters()), **dict(module.named_buffers())} for module in subject.modules]
+    weights = {name: torch.stack([state[name] for state in states]) for name in states[0]}
+    inputs = [torch.stack([values[k] for values in subject.inputs]) if mapped else subject.inputs[0][k]
+              for k, mapped in enumerate(subject.mapped)]
+    module = subject.modules[0]
+
+    def one(state: dict[str, torch.Tensor], *values: torch.Tensor) -> Any:
+        return torch.func.functional_call(module, state, values)
+
+    call = torch.func.vmap(one, in_dims=(0, *(0 if mapped else None for mapped in subject.mapped)),
+                           randomness="different")
+    return call, [weights, *inputs]
+
+
+def vmap(subject: Subject) -> Run:
+    call, arguments = stacked_call(subject)
+    return lambda: call(*arguments)
+
+
+def vmap_compiled(subject: Subject) -> Run:
+    call, arguments = stacked_call(subject)
+    fast = torch.compile(call)
+    return lambda: fast(*arguments)
+
+
+RIVALS: dict[str, Callable[[Subject], Run]] = {
+    "python_eager": eager, "python_compile": compiled, "python_vmap": vmap, "python_vmap_compile": vmap_compiled}
+STACKED = {"python_vmap", "python_vmap_compile"}
+
+
+# -- checking ----------------------------------------------------------------------------------------------------------
+
+def leaves(value: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in torch.utils._pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def by_member(outputs: Any, members: int, stacked: bool) -> list[list[torch.Tensor]]:
+    """[member][K], whatever way the rival gives them."""
+    if not stacked:
+        return [leaves(one) for one in outputs]
+    flat = leaves(outputs)
+    return [[leaf[i] for leaf in flat] for i in range(members)]
+
+
+def difference_of(got: torch.Tensor, expected: torch.Tensor, where: str) -> float:
+    """Largest difference. Throws Unusable where it is more than TOLERANCE, or the shapes differ."""
+    if got.shape != expected.shape:
+        raise Unusable(f"{where} has the shape {list(got.shape)} instead of {list(expected.shape)}")
+    if expected.numel() == 0:
+        return 0.0
+    # Differences of complex numbers are those of their parts.
+    one, other = (torch.view_as_real(side) if side.is_complex() else side for side in (got, expected))
+    one, other = one.to(torch.float64), other.to(torch.float64)
+    same = (one == other) | (one.isnan() & other.isnan())  # infinities have no difference
+    difference = torch.where(same, 0.0, (one - other).abs()).max().item()
+    finite = torch.where(other.isfinite(), other, 0.0)
+    allowed = TOLERANCE.get(str(expected.dtype), 0.0) * max(1.0, finite.abs().max().item())
+    if not difference <= allowed:  # not: NaN must not pass
+        raise Unusable(f"{where} differs by {difference:.3g}, allowed is {allowed:.3g}")
+    return difference
+
+
+def largest_difference(got: list[list[torch.Tensor]], expected: list[list[torch.Tensor]], members: list[str]) -> float:
+    """Over all members and outputs; throws Unusable where one is wrong or they are not as many."""
+    worst = 0.0
+    for member, ours, theirs in zip(members, got, expected, strict=True):
+        if len(ours) != len(theirs):
+            raise Unusable(f"member {member} gives {len(ours)} tensors instead of {len(theirs)}")
+        for k, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+            worst = max(worst, difference_of(one, other, f"member {member}, output {k}"))
+    return worst
+
+
+def difference_to_file(outputs: Any, subject: Subject) -> float:
+    """The eager loop's outputs against those in the folder, which are numbered in pytree order."""
+    worst = 0.0
+    for member, value in zip(subject.members, outputs, strict=True):
+        for k, leaf in enumerate(torch.utils._pytree.tree_leaves(value)):
+            if isinstance(leaf, torch.Tensor) and subject.expected:
+                key = f"{member}.output.{k}"
+                worst = max(worst, difference_of(leaf, subject.expected[key], f"the eager loop's {key}"))
+    return worst
+
+
+# -- serving -----------------------------------------------------------------------------------------------------------
+
+def one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    if not isinstance(error, Unusable):
+        text = f"{type(error).__name__}: {text}"
+    return text if len(text) <= LONGEST_REASON else text[:LONGEST_REASON] + "…"
+
+
+def nanoseconds(run: Run) -> int:
+    start = time.perf_counter_ns()
+    run()
+    return time.perf_counter_ns() - start
+
+
+class Peers:
+    """Answers requests; holds the prepared rivals."""
+
+    def __init__(self) -> None:
+        self.runs: dict[str, Run] = {}
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request["do"] == "prepare":
+            return self.prepare(request)
+        if request["do"] == "round":
+            return self.round(request["rival"], request["runs"])
+        if request["do"] == "stop":
+            return {"stopped": True}
+        raise Unusable(f"there is no request '{request['do']}'; there are prepare, round and stop")
+
+    def prepare(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request.get("threads", 0) > 0:
+            torch.set_num_threads(request["threads"])
+        subject = Subject(pathlib.Path(request["folder"]))
+        outputs = eager(subject)()
+        error = difference_to_file(outputs, subject)  # another model than widebench runs is no rival
+        expected = by_member(outputs, len(subject.members), stacked=False)
+        reports = [self.prepare_rival(name, subject, expected, error) for name in request["rivals"]]
+        gc.collect()
+        gc.freeze()
+        return {"rivals": reports, "torch": torch.__version__}
+
+    def prepare_rival(self, name: str, subject: Subject, expected: list[list[torch.Tensor]],
+                      eager_error: float) -> dict[str, Any]:
+        report: dict[str, Any] = {"name": name, "ok": False, "reason": "", "max_abs_err": None, "build_us": None,
+                                  "first_run_us": None}
+        try:
+            if name not in RIVALS:
+                raise Unusable(f"there is no rival '{name}'; there are {', '.join(RIVALS)}")
+            start = time.perf_counter_ns()
+            run = RIVALS[name](subject)
+            first = time.perf_counter_ns()
+            outputs = run()
+            end = time.perf_counter_ns()
+            later = min(nanoseconds(run) for _ in range(2))
+            report["first_run_us"] = (end - first) / 1e3
+            report["build_us"] = max(0, end - start - later) / 1e3
+            got = by_member(outputs, len(subject.members), name in STACKED)
+            error = largest_difference(got, expected, subject.members)
+            report["max_abs_err"] = eager_error if name == "python_eager" else error
+            report["ok"] = True
+            self.runs[name] = run
+        except Exception as error:  # whatever a compiler throws is this rival's reason
+            report["reason"] = one_line(error)
+        return report
+
+    def round(self, name: str, runs: int) -> dict[str, Any]:
+        if name not in self.runs:
+            raise Unusable(f"the rival '{name}' is not prepared")
+        run = self.runs[name]
+        gc.disable()
+        try:
+            return {"nanoseconds": [nanoseconds(run) for _ in range(runs)]}
+        finally:
+            gc.enable()
+
+
+def serve(requests: TextIO, answers: TextIO) -> None:
+    peers = Peers()
+    with torch.inference_mode():
+        for line in requests:
+            try:
+                request = json.loads(line)
+                answer = peers.answer(request)
+            except Exception as error:  # the other side decides what it means
+                request, answer = {}, {"error": one_line(error)}
+            answers.write(json.dumps(answer) + "\n")
+            answers.flush()
+            if request.get("do") == "stop":
+                return
+
+
+def main(arguments: list[str]) -> int:
+    if torch is None:
+        print(f"Python's torch cannot be imported: {IMPORT_FAILURE}", file=sys.stderr)
+        return EXIT_CANNOT_MEASURE
+    if arguments == ["--check"]:
+        print(torch.__version__)
+        return 0
+    if arguments:
+        print(__doc__, file=sys.stderr)
+        return 0 if arguments in (["-h"], ["--help"]) else 2
+    # Descriptor 1 becomes standard error, so that nothing that a library or compiler prints spoils an answer.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    serve(sys.stdin, answers)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
