@@ -4,13 +4,17 @@
 #include <ATen/Parallel.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/coverage_json.h"
 #include "app/made_up_inputs.h"
+#include "app/peer_rivals.h"
 #include "app/rivals.h"
 #include "core/prove.h"
+#include "core/sequential.h"
 #include "core/torch_bridge.h"
 #include "formats/error.h"
 #include "presets/zoo/zoo.h"
@@ -27,11 +31,26 @@ struct Prepared {
   std::vector<ModelInput> inputs;
 };
 
+// Why the case would not measure what its name says, or empty: a strategy that no operation runs by would be
+// `auto` again.
+std::string objection_to(const Plan& plan, const std::string& strategy) {
+  if (strategy == kAuto || strategy == kWide || strategy == kSequential.name) return "";
+  const auto name = strategy.substr(strategy.find('=') + 1);  // npos + 1 is 0
+  std::string refusal;
+  for (const auto& node : plan.nodes) {
+    if (node.strategy == name) return "";
+    for (const auto& one : node.refusals) {
+      if (one.strategy == name && refusal.empty()) refusal = ": " + one.reason;
+    }
+  }
+  return "no operation here runs by the strategy " + name + refusal;
+}
+
 Prepared prepare(const presets::CaseSpec& spec) {
   BuildOptions options;
   options.seed = spec.seed;
   options.mode = parse_mode(spec.mode);
-  options.strategies.all = spec.strategy;
+  add_choice(options.strategies, spec.strategy);
   options.tuning.tuning = Tuning::kMeasure;
   options.costs = std::make_shared<CostBook>(CostBook::default_file());
   check_choice(options.strategies);
@@ -81,6 +100,58 @@ void skip(CaseRecord& record, std::string reason) {
   record.reason = std::move(reason);
 }
 
+// nullptr when the planner or a strategy refuses: the record then says why.
+const Build* build(WideModel& model, const std::vector<ModelInput>& inputs, const std::string& strategy,
+                   CaseRecord& record) try {
+  const auto& built = model.build(inputs);
+  auto objection = objection_to(built.plan(), strategy);
+  if (objection.empty()) return &built;
+  skip(record, std::move(objection));
+  return nullptr;
+} catch (const Error& error) {
+  if (error.stage() != "plan") throw;
+  skip(record, error.what());
+  return nullptr;
+}
+
+// In the order that the case names its rivals in; Python rivals that cannot run are left out.
+std::vector<profiler::Contender> make_contenders(const presets::CaseSpec& spec, std::function<void()> wide,
+                                                 const SeparateRuns& separate, const PeerRivals* peers) {
+  const auto python = python_rivals(spec);
+  const auto far = peers == nullptr ? std::vector<profiler::Contender>() : peers->contenders();
+  std::vector<profiler::Contender> contenders{{"wide", std::move(wide)}};
+  for (const auto& rival : spec.rivals) {
+    if (std::find(python.begin(), python.end(), rival) == python.end()) {
+      contenders.push_back({rival, separate.contender(rival)});
+      continue;
+    }
+    const auto found = std::find_if(far.begin(), far.end(), [&](const auto& c) { return c.name == rival; });
+    if (found != far.end()) contenders.push_back(*found);
+  }
+  return contenders;
+}
+
+void measure_rounds(const presets::CaseSpec& spec, WideModel& model, const std::vector<ModelInput>& inputs,
+                    CaseRecord& record) {
+  const auto wide = [&] { model.forward(inputs); };
+  const SeparateRuns separate(model, inputs);
+  std::optional<PeerRivals> peers;
+  if (!python_rivals(spec).empty()) peers.emplace(spec, model, inputs);
+  profiler::SteadyClock clock;
+  const auto rounds = [&] {
+    const auto contenders = make_contenders(spec, wide, separate, peers ? &*peers : nullptr);
+    results::add_measurement(record, profiler::measure(contenders, spec.stopping, spec.seed, clock, {}));
+  };
+  try {
+    rounds();
+  } catch (const Error& error) {
+    if (!peers || error.stage() != "peers") throw;
+    peers->give_up(error.what());  // their process died: the others are measured without them
+    rounds();
+  }
+  if (peers) record.plan["peers"] = peers->report();
+}
+
 }  // namespace
 
 void measure_case(const presets::CaseSpec& spec, CaseRecord& record) {
@@ -93,19 +164,13 @@ void measure_case(const presets::CaseSpec& spec, CaseRecord& record) {
   }
   if (spec.threads > 0) at::set_num_threads(spec.threads);
   auto [model, inputs] = prepare(spec);
-  const auto& built = model.build(inputs);
-  record.plan = plan_json(built);
-  record.compile_us = (built.milliseconds - built.tuning_milliseconds) * 1000;
+  const auto* built = build(model, inputs, spec.strategy, record);
+  if (built == nullptr) return;
+  record.plan = plan_json(*built);
+  record.compile_us = (built->milliseconds - built->tuning_milliseconds) * 1000;
   add_proof(record, prove(model, inputs));
   if (record.verdict != Verdict::kPass) return;
-
-  std::vector<profiler::Contender> contenders{
-      {"wide", [&model = model, &inputs = inputs] { model.forward(inputs); }}};
-  const SeparateRuns separate(model, inputs);
-  for (const auto& rival : spec.rivals) contenders.push_back({rival, separate.contender(rival)});
-  profiler::SteadyClock clock;
-  const auto measurement = profiler::measure(contenders, spec.stopping, spec.seed, clock, {});
-  results::add_measurement(record, measurement);
+  measure_rounds(spec, model, inputs, record);
   record.peak_memory_bytes = peak_bytes();
 }
 

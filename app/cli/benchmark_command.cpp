@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "app/cli/measuring.h"
 #include "app/exit_code.h"
+#include "app/peer_process.h"
+#include "presets/case_fields.h"
 #include "presets/preset.h"
 #include "results/table.h"
 
@@ -23,15 +26,22 @@ struct Options {
   std::vector<std::string> strategies;
   std::string model;
   std::vector<std::string> weights;
+  bool peers = false;
   MeasuringOptions measuring;
 };
+
+constexpr std::string_view kAll = "all";
+constexpr double kPeersSeconds = 1200;  // more for a case whose Python rivals compile N models from cold
 
 int list(const Context& context) {
   const auto subjects = context.engine.subjects();
   if (context.json) {
     auto json = nlohmann::json::array();
     for (const auto& subject : subjects) {
-      json.push_back({{"name", subject.name}, {"kind", subject.kind}, {"summary", subject.summary}});
+      json.push_back({{"name", subject.name},
+                      {"kind", subject.kind},
+                      {"summary", subject.summary},
+                      {"strategies", subject.strategies}});
     }
     context.out << json.dump(2) << '\n';
     return app::kExitDone;
@@ -44,12 +54,59 @@ int list(const Context& context) {
   return app::kExitDone;
 }
 
+bool wants_all(const Options& options) {
+  const auto& given = options.strategies;
+  return std::find(given.begin(), given.end(), kAll) != given.end();
+}
+
+// A slip of the pen is found before an hour of measuring. Of KIND=NAME the worker checks the kind.
+void check_strategies(const Options& options, const app::Engine& engine) {
+  std::set<std::string> known = {"auto", "wide", "sequential", std::string(kAll)};
+  for (const auto& primitive : engine.primitives())
+    known.insert(primitive.strategies.begin(), primitive.strategies.end());
+  for (const auto& subject : engine.subjects())
+    known.insert(subject.strategies.begin(), subject.strategies.end());
+  for (const auto& strategy : options.strategies) {
+    if (known.contains(strategy.substr(strategy.find('=') + 1))) continue;  // npos + 1 is 0
+    std::string names;
+    for (const auto& name : known) names += (names.empty() ? "" : ", ") + name;
+    throw Error("usage", "no operation has a strategy '" + strategy + "'; there are " + names);
+  }
+}
+
+// `-s all`: auto, and each strategy that the subject has; sequential is everyone's.
+void multiply_by_strategies(std::vector<presets::CaseSpec>& specs, const app::Engine& engine) {
+  std::map<std::string, std::vector<std::string>> of_subject;
+  for (const auto& subject : engine.subjects()) of_subject[subject.name] = subject.strategies;
+  std::vector<presets::CaseSpec> result;
+  for (const auto& spec : specs) {
+    std::vector<std::string> strategies = {"auto"};
+    const auto own = spec.kind == "model" ? std::vector<std::string>() : of_subject[spec.subject];
+    strategies.insert(strategies.end(), own.begin(), own.end());
+    strategies.emplace_back("sequential");
+    for (const auto& strategy : strategies) {
+      result.push_back(spec);
+      result.back().strategy = strategy;
+    }
+  }
+  specs = std::move(result);
+}
+
+void add_peers(std::vector<presets::CaseSpec>& specs) {
+  for (auto& spec : specs) {
+    for (const auto& rival : presets::kPythonRivals) {
+      if (std::find(spec.rivals.begin(), spec.rivals.end(), rival) == spec.rivals.end())
+        spec.rivals.push_back(rival);
+    }
+  }
+}
+
 presets::PresetChanges changes_of(const Options& options) {
   auto result = changes(options.measuring);
   for (const auto n : options.n) {
     if (std::find(result.n.begin(), result.n.end(), n) == result.n.end()) result.n.push_back(n);
   }
-  result.strategies = options.strategies;
+  if (!wants_all(options)) result.strategies = options.strategies;
   if (!options.mode.empty()) result.modes = {options.mode};
   return result;
 }
@@ -71,8 +128,9 @@ presets::Preset single(const presets::Preset& like, const presets::CaseSpec& sub
   auto spec = like.cases.front();
   spec.subject = subject.subject, spec.kind = subject.kind, spec.shape = {};
   spec.model = subject.model;
-  const auto strategies =
-      options.strategies.empty() ? std::vector<std::string>{spec.strategy} : options.strategies;
+  const auto strategies = options.strategies.empty() || wants_all(options)
+                              ? std::vector<std::string>{spec.strategy}
+                              : options.strategies;
   for (const auto& strategy : strategies) {
     for (const auto count : n) {
       const auto given = std::min<std::ptrdiff_t>(count, std::ssize(subject.weights));
@@ -144,8 +202,15 @@ int benchmark(Context& context, Options& options) {
     throw Error("usage", "give -o FILE or --json (report on standard output), not both");
   }
   if (context.json) options.measuring.report = "-";
+  check_strategies(options, context.engine);
   const auto preset = presets::read_preset(presets::find_preset(options.preset), changes_of(options));
   auto chosen = options.model.empty() ? of_names(preset, options, context.engine) : of_model(preset, options);
+  if (wants_all(options)) multiply_by_strategies(chosen.cases, context.engine);
+  if (options.peers) {
+    add_peers(chosen.cases);
+    chosen.timeout_seconds += kPeersSeconds;
+    app::check_peers();
+  }
   return measure(context, options.measuring, without_repeats(std::move(chosen)));
 }
 
@@ -168,9 +233,14 @@ void add_benchmark_command(CLI::App& app, Context& context) {
   command.add_flag("-c{default},--compile{default}", options->mode, "Compile, in this mode: -c[=MODE]")
       ->check(CLI::IsMember({"eager", "default", "reduce-overhead", "max-autotune"}))
       ->type_name("[=MODE]");
-  command.add_option("-s,--strategy", options->strategies, "Measure these strategies instead of auto")
+  command
+      .add_option("-s,--strategy", options->strategies,
+                  "Measure these strategies instead of auto, each as a case of its own; all: auto and every "
+                  "one that the subject has. NAME, or KIND=NAME for one kind of operation")
       ->delimiter(',')
       ->type_name("NAME…");
+  command.add_flag("--peers", options->peers,
+                   "Measure the Python ways beside it: eager loop, torch.compile, vmap, vmap compiled");
   command.add_option("-t,--top", options->measuring.top, "List only the TOP best cases")
       ->check(CLI::Range(1, 100000))
       ->type_name("TOP");
@@ -184,6 +254,7 @@ void add_benchmark_command(CLI::App& app, Context& context) {
   add_common_options(command, context);
   command.footer(examples({"widebench benchmark", "widebench benchmark mlp linear -n 2,4,8 -p ci",
                            "widebench benchmark conv2d -s grouped sequential -o conv2d.json",
+                           "widebench benchmark linear -s all", "widebench benchmark minigpt -n 8 --peers",
                            "widebench benchmark all -c=reduce-overhead -t 10",
                            "widebench benchmark --model net.pt2 --weights a.safetensors b.safetensors"}) +
                  "\n\nExit codes are those of a sweep: widebench --help");

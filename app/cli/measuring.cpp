@@ -8,7 +8,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/signals.h"
 #include "app/exit_code.h"
-#include "app/headline.h"
+#include "app/summary.h"
 #include "app/sweep_job.h"
 #include "results/report.h"
 #include "results/store.h"
@@ -81,22 +81,22 @@ void note_unfinished(const Context& context, const app::SweepJob& job, const res
 
 int finish(Context& context, const MeasuringOptions& options, const results::Store& store, std::int64_t run) {
   const auto cases = store.cases(run);
-  const auto head = app::headline(cases);
+  const auto summary = app::summarize(cases);
   auto& human = context.human();
   const auto shown = options.top > 0 ? best(cases, options.top) : cases;
   human << '\n';
   if (shown.size() < cases.size())
     human << "the best " << shown.size() << " of " << cases.size() << " cases:\n";
-  human << results::table(shown) << '\n' << app::text(head);
+  human << results::table(shown) << '\n' << app::text(summary);
   human << "stored as run " << run << " in " << results::printable(store.path().string(), 4096) << '\n';
   if (options.report == "-") {
-    context.out << results::report(store.run(run), cases).dump(2) << '\n';
+    context.out << app::full_report(store.run(run), cases).dump(2) << '\n';
   } else if (!options.report.empty()) {
-    results::write_report(options.report, results::report(store.run(run), cases));
+    results::write_report(options.report, app::full_report(store.run(run), cases));
     human << "report in " << results::printable(options.report, 4096) << '\n';
   }
   human << std::flush;
-  return app::exit_code(head);
+  return app::exit_code(summary.headline);
 }
 
 }  // namespace

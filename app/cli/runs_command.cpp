@@ -7,7 +7,7 @@
 
 #include "app/cli/context.h"
 #include "app/exit_code.h"
-#include "app/headline.h"
+#include "app/summary.h"
 #include "results/report.h"
 #include "results/store.h"
 #include "results/table.h"
@@ -95,11 +95,13 @@ int show(const Context& context, const Options& options) {
   const auto store = open(options);
   const auto id = find(store, options.id);
   const auto run = store.run(id);
-  const auto cases = store.cases(id, /*with_samples=*/false);
+  const auto cases = store.cases(id);
   if (context.json) {
     context.out << dumped(results::report(run, cases, results::Samples::kLeaveOut)) << '\n';
   } else {
-    context.human() << facts(run) << '\n' << results::table(cases) << '\n' << app::text(app::headline(cases));
+    context.human() << facts(run) << '\n'
+                    << results::table(cases) << '\n'
+                    << app::text(app::summarize(cases));
   }
   return app::kExitDone;
 }
@@ -107,7 +109,7 @@ int show(const Context& context, const Options& options) {
 int export_run(const Context& context, const Options& options) {
   const auto store = open(options);
   const auto id = find(store, options.id);
-  const auto document = results::report(store.run(id), store.cases(id));
+  const auto document = app::full_report(store.run(id), store.cases(id));
   if (options.output == "-" || (options.output.empty() && context.json)) {
     context.out << document.dump(2) << '\n';
     return app::kExitDone;

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +14,7 @@
 #include "core/torch_bridge.h"
 #include "formats/error.h"
 #include "presets/zoo/zoo.h"
+#include "results/table.h"
 
 namespace wide::cli {
 namespace {
@@ -26,28 +29,81 @@ struct Options {
   std::vector<std::string> dtypes{"float32"};
 };
 
-struct Result {
+// What is proved: a subject, or a user's model where `name` is empty.
+struct Case {
   std::string name, dtype;
-  std::int64_t members;
+  std::int64_t members = 0;
+  std::vector<std::string> strategies;  // as parse_strategies reads them; empty: auto
+};
+
+struct Result {
+  Case what;
+  std::string verdict;  // "pass", "fail", "skipped" or "error"
+  std::string reason;   // of the last two
   Proof proof;
 };
 
-Result prove_subject(const Context& context, const Options& options, const std::string& name,
-                     std::int64_t members, const std::string& dtype) {
-  const auto architecture = zoo::build(name);
-  const auto build = build_options(context, options.model);
-  const auto seed = options.model.seed;
-  const auto type = parse_dtype(dtype).value();
-  WideModel model(architecture.graph, zoo::make_members(architecture, members, seed, type), build);
-  return {name, dtype, members, prove(model, zoo::make_inputs(architecture, members, seed, type))};
+Proof prove_subject(const Context& context, const Options& options, const Case& what) {
+  const auto architecture = zoo::build(what.name);
+  auto given = options.model;
+  given.strategies = what.strategies;
+  const auto build = build_options(context, given);
+  const auto seed = given.seed;
+  const auto type = parse_dtype(what.dtype).value();
+  WideModel model(architecture.graph, zoo::make_members(architecture, what.members, seed, type), build);
+  return prove(model, zoo::make_inputs(architecture, what.members, seed, type));
 }
 
 // The user's own members; a model alone is tried with as many copies as -n says, weights changed a little.
-Result prove_model(const Context& context, const Options& options, std::int64_t members) {
-  auto model = load_model(context, options.model, members);
+Proof prove_model(const Context& context, const Options& options, Case& what) {
+  auto given = options.model;
+  given.strategies = what.strategies;
+  auto model = load_model(context, given, what.members);
+  what.name = model.graph().name;
+  what.members = model.members();
   const auto inputs = app::inputs_for(model, options.inputs, options.model.seed);
-  auto proof = prove(model, inputs);
-  return {model.graph().name, "as stored", model.members(), std::move(proof)};
+  return prove(model, inputs);
+}
+
+// One subject in trouble costs its line, not those after it: a refusing planner skips, other faults are
+// errors.
+Result prove_case(const Context& context, const Options& options, Case what) {
+  const bool own = what.name.empty();
+  try {
+    auto proof = own ? prove_model(context, options, what) : prove_subject(context, options, what);
+    const auto* verdict = proof.passed() ? "pass" : "fail";
+    return {std::move(what), verdict, "", std::move(proof)};
+  } catch (const Error& error) {
+    if (own && error.stage() != "plan") throw;
+    if (own) what.name = std::filesystem::path(options.model.models[0]).stem().string();
+    return {std::move(what), error.stage() == "plan" ? "skipped" : "error", error.what(), {}};
+  }
+}
+
+// Every NAME of -s is a case of its own; KIND=NAME goes with all of them. `all`: auto and what the subject
+// has.
+std::vector<std::vector<std::string>> strategy_sets(const Options& options, const app::Engine& engine,
+                                                    const std::string& subject) {
+  std::vector<std::string> kinds, names;
+  for (const auto& text : options.model.strategies) {
+    (text.find('=') == std::string::npos ? names : kinds).push_back(text);
+  }
+  if (std::find(names.begin(), names.end(), "all") != names.end()) {
+    names = {"auto", "sequential"};
+    for (const auto& known : engine.subjects()) {
+      if (known.name == subject) names.insert(names.end(), known.strategies.begin(), known.strategies.end());
+    }
+    std::sort(names.begin() + 1, names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+  }
+  std::vector<std::vector<std::string>> sets;
+  for (const auto& name : names) {
+    sets.push_back(kinds);
+    sets.back().push_back(name);
+  }
+  if (sets.empty()) sets.push_back(kinds);
+  for (const auto& set : sets) parse_strategies(set);  // an unknown one is a slip of the pen: say so first
+  return sets;
 }
 
 std::vector<std::string> subjects(const Options& options) {
@@ -64,6 +120,12 @@ std::vector<std::string> subjects(const Options& options) {
   return names;
 }
 
+std::string strategy_text(const Case& what) {
+  std::string text;
+  for (const auto& strategy : what.strategies) text += (text.empty() ? "" : ",") + strategy;
+  return text.empty() ? "auto" : text;
+}
+
 json to_json(const Result& result) {
   json checks = json::array();
   for (const auto& check : result.proof.checks) {
@@ -74,45 +136,70 @@ json to_json(const Result& result) {
                       {"max_abs_err", check.max_abs == check.max_abs ? json(check.max_abs) : json(nullptr)},
                       {"tolerance", check.tolerance}});
   }
-  return {{"subject", result.name},
-          {"n", result.members},
-          {"dtype", result.dtype},
-          {"verdict", result.proof.passed() ? "pass" : "fail"},
+  return {{"subject", result.what.name},
+          {"n", result.what.members},
+          {"dtype", result.what.dtype},
+          {"strategy", strategy_text(result.what)},
+          {"verdict", result.verdict},
+          {"reason", result.reason},
           {"checks", checks}};
 }
 
 void print(const Context& context, const Result& result) {
-  context.human() << fmt::format("{:<20} N={:<3} {:<9} {}  max error {:.2e} over {} checks\n", result.name,
-                                 result.members, result.dtype, result.proof.passed() ? "pass" : "FAIL",
-                                 result.proof.max_abs_err(), result.proof.checks.size());
+  const auto& what = result.what;
+  const auto line = fmt::format("{:<20} N={:<3} {:<9} {:<12} ", results::printable(what.name), what.members,
+                                what.dtype, strategy_text(what));
+  if (!result.reason.empty()) {
+    context.human() << line << result.verdict << ": " << results::printable(result.reason, 300) << '\n';
+    return;
+  }
+  context.human() << line
+                  << fmt::format("{}  max error {:.2e} over {} checks\n",
+                                 result.proof.passed() ? "pass" : "FAIL", result.proof.max_abs_err(),
+                                 result.proof.checks.size());
   for (const auto& check : result.proof.checks) {
     if (!check.passed)
       context.err << fmt::format("  {}: {} (allowed {:.2e})\n", check.what, check.text, check.tolerance);
   }
 }
 
-int run(const Context& context, const Options& options) {
+std::vector<Case> cases(const Context& context, const Options& options) {
+  std::vector<Case> list;
   const auto names = subjects(options);
-  auto document = json::array();
-  std::size_t failed = 0;
-  const auto add = [&](const Result& result) {
-    print(context, result);
-    document.push_back(to_json(result));
-    failed += !result.proof.passed();
-  };
   if (names.empty()) {
     const bool own = !options.model.weights.empty() || options.model.models.size() > 1;
-    for (std::size_t i = 0; i < (own ? 1 : options.members.size()); ++i)
-      add(prove_model(context, options, options.members[i]));
-  }
-  for (const auto& name : names) {
-    for (const auto members : options.members) {
-      for (const auto& dtype : options.dtypes) add(prove_subject(context, options, name, members, dtype));
+    for (std::size_t i = 0; i < (own ? 1 : options.members.size()); ++i) {
+      for (const auto& set : strategy_sets(options, context.engine, ""))
+        list.push_back({"", "as stored", options.members[i], set});
     }
   }
+  for (const auto& name : names) {
+    for (const auto& set : strategy_sets(options, context.engine, name)) {
+      for (const auto members : options.members) {
+        for (const auto& dtype : options.dtypes) list.push_back({name, dtype, members, set});
+      }
+    }
+  }
+  return list;
+}
+
+int run(const Context& context, const Options& options) {
+  auto document = json::array();
+  std::map<std::string, int> verdicts;
+  for (const auto& what : cases(context, options)) {
+    const auto result = prove_case(context, options, what);
+    print(context, result);
+    document.push_back(to_json(result));
+    ++verdicts[result.verdict];
+  }
   if (context.json) context.out << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
-  context.human() << fmt::format("{} passed, {} failed\n", document.size() - failed, failed);
-  return failed ? app::kExitWrongNumbers : app::kExitDone;
+  context.human() << fmt::format("{} passed, {} failed", verdicts["pass"], verdicts["fail"]);
+  for (const auto* other : {"skipped", "error"}) {
+    if (verdicts[other] > 0) context.human() << fmt::format(", {} {}", verdicts[other], other);
+  }
+  context.human() << '\n';
+  if (verdicts["fail"] > 0) return app::kExitWrongNumbers;
+  return verdicts["error"] > 0 || verdicts["pass"] == 0 ? app::kExitCannotMeasure : app::kExitDone;
 }
 
 }  // namespace
@@ -132,9 +219,10 @@ void add_test_command(CLI::App& app, Context& context) {
   command->add_option("--inputs", options->inputs,
                       "with --model: safetensors with input.K or MEMBER.input.K; made up otherwise");
   add_common_options(*command, context);
-  command->footer(examples({"widebench test", "widebench test resblock minigpt -n 2,4,8",
-                            "widebench test conv2d --dtype float64 --strategy grouped",
-                            "widebench test --model m.pt2 --weights a.safetensors b.safetensors"}));
+  command->footer(
+      examples({"widebench test", "widebench test resblock minigpt -n 2,4,8",
+                "widebench test conv2d --dtype float64 -s grouped sequential", "widebench test linear -s all",
+                "widebench test --model m.pt2 --weights a.safetensors b.safetensors"}));
   set_action(*command, context, [options, &context] { return run(context, *options); });
 }
 

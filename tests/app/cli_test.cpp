@@ -288,12 +288,73 @@ TEST_F(Cli, HostileNamesOfModelsReachNeitherTerminalNorShell) {
 
 TEST_F(Cli, NamesThatAreNoUtf8AreRefused) {
   std::ofstream(path("a\xff.pt2")) << "x";
-  for (const auto& arguments : {std::vector<std::string>{"benchmark", "--model", path("a\xff.pt2")},
-                                std::vector<std::string>{"benchmark", "mlp", "-s", "a\xff"}}) {
-    const auto ran = run(arguments);
-    EXPECT_EQ(ran.code, 2);
-    EXPECT_THAT(ran.err, HasSubstr("UTF-8"));
+  const auto ran = run({"benchmark", "--model", path("a\xff.pt2")});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("UTF-8"));
+}
+
+TEST_F(Cli, UnknownStrategiesAreRefusedBeforeMeasuring) {
+  for (const std::string name : {"nonsense", "linear=nonsense", "a\xff"}) {
+    const auto ran = run({"benchmark", "mlp", "-s", name});
+    EXPECT_EQ(ran.code, 2) << name;
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("there are all, auto, bmm, sequential, wide"), Not(HasSubstr("\xff"))));
   }
+}
+
+TEST_F(Cli, AllStrategiesAreCasesOfTheirOwnWithASummary) {
+  const auto ran = run({"benchmark", "linear", "-p", preset({"linear"}), "-s", "all", "-o", path("b.json")});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const auto report = read("b.json");
+  ASSERT_EQ(report.at("cases").size(), 6u);
+  std::vector<std::string> strategies;
+  for (const auto& one : report.at("cases")) strategies.push_back(one.at("strategy"));
+  EXPECT_THAT(strategies, testing::ElementsAre("auto", "auto", "bmm", "bmm", "sequential", "sequential"));
+  const auto& summary = report.at("summary");
+  ASSERT_EQ(summary.at("strategies").size(), 3u);
+  EXPECT_EQ(summary.at("strategies").at(0).at("contests"), 0);  // auto does not compete
+  EXPECT_EQ(summary.at("strategies").at(1).at("contests"), 2);
+  EXPECT_EQ(summary.at("crossovers").size(), 3u);
+  EXPECT_EQ(summary.at("crossovers").at(0).at("over_eager").at("n"), "below");
+  EXPECT_THAT(ran.out,
+              AllOf(HasSubstr("by strategy"), HasSubstr("wide pays from N ="), HasSubstr("below 2")));
+}
+
+class CliPeers : public Cli {
+ protected:
+  // A python3 that does what `script` says.
+  void python(const std::string& script) {
+    std::ofstream(path("python3")) << "#!/bin/sh\n" << script << '\n';
+    std::filesystem::permissions(path("python3"), std::filesystem::perms::owner_all);
+    ::setenv("WIDEBENCH_PYTHON", path("python3").c_str(), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("WIDEBENCH_PYTHON");
+    Cli::TearDown();
+  }
+};
+
+TEST_F(CliPeers, AreRivalsOfEveryCase) {
+  python("[ \"$2\" = --check ] && echo 2.11.0");
+  const auto ran =
+      run({"benchmark", "mlp", "-p", preset({"mlp"}), "-n", "4", "--peers", "-o", path("b.json")});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const auto rivals = read("b.json").at("settings").at("cases").at(0).at("rivals");
+  EXPECT_EQ(rivals, json({"eager", "threads", "python_eager", "python_compile", "python_vmap",
+                          "python_vmap_compile"}));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("py vmap compile"), HasSubstr("best rival")));
+}
+
+TEST_F(CliPeers, WithoutTorchNothingIsMeasured) {
+  python("echo first >&2; echo \"torch cannot be imported: No module named 'torch'\" >&2; exit 3");
+  const auto ran = run({"benchmark", "mlp", "--peers", "--db", path("r.db")});
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("No module named 'torch'"), HasSubstr("WIDEBENCH_PYTHON"),
+                             HasSubstr("scripts/setup --profile full"), Not(HasSubstr("first"))));
+  EXPECT_FALSE(std::filesystem::exists(path("r.db")));
+  ::setenv("WIDEBENCH_PYTHON", "/no/such/python3", 1);
+  const auto none = run({"benchmark", "mlp", "--peers"});
+  EXPECT_EQ(none.code, 3);
+  EXPECT_THAT(none.err, HasSubstr("/no/such/python3"));
 }
 
 TEST_F(Cli, RunsAreListedShownAndExported) {

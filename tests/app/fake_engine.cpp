@@ -11,6 +11,7 @@ app::Engine fake_engine() {
       subjects.push_back({name, "zoo", std::string("model ") + name});
     for (const auto* name : {"linear", "crash", "fail", "hang", "skipped"}) {
       subjects.push_back({name, "primitive", std::string("operation ") + name});
+      if (subjects.back().name == "linear") subjects.back().strategies = {"bmm"};
     }
     return subjects;
   };

@@ -1,0 +1,92 @@
+#include "app/export_folder.h"
+
+#include <ATen/ATen.h>
+
+#include "app/graph_json.h"
+#include "core/torch_bridge.h"
+#include "formats/error.h"
+#include "results/report.h"
+
+namespace wide::app {
+namespace {
+
+using Tensors = std::vector<std::pair<std::string, at::Tensor>>;
+
+void write(const std::filesystem::path& file, const Tensors& tensors) {
+  std::vector<formats::SafetensorsEntry> entries;
+  for (const auto& [name, tensor] : tensors) entries.push_back(to_entry(name, tensor));
+  formats::write_safetensors(file, entries);
+}
+
+Tensors input_tensors(const WideModel& model, std::span<const ModelInput> inputs) {
+  Tensors tensors;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const auto key = "input." + std::to_string(k);
+    if (!inputs[k].mapped) {
+      tensors.emplace_back(key, inputs[k].tensor.contiguous());
+      continue;
+    }
+    for (std::int64_t i = 0; i < model.members(); ++i) {
+      tensors.emplace_back(model.member_list()[static_cast<std::size_t>(i)].name + "." + key,
+                           inputs[k].member(i).contiguous());
+    }
+  }
+  return tensors;
+}
+
+// What each member gives alone: the reference of every way to run it.
+Tensors output_tensors(WideModel& model, std::span<const ModelInput> inputs) {
+  Tensors tensors;
+  for (std::int64_t i = 0; i < model.members(); ++i) {
+    const auto alone = model.run_alone(i, inputs);
+    for (std::size_t k = 0; k < alone.outputs.size(); ++k) {
+      if (!alone.outputs[k].isTensor()) continue;
+      const auto& member = model.member_list()[static_cast<std::size_t>(i)].name;
+      tensors.emplace_back(member + ".output." + std::to_string(k), alone.outputs[k].toTensor().contiguous());
+    }
+  }
+  return tensors;
+}
+
+// Tied weights may share memory; files keep each name's own bytes.
+std::string write_weights(const std::filesystem::path& folder, const Graph& graph, const Member& member) {
+  Tensors tensors;
+  for (const auto& input : graph.inputs) {
+    if (input.kind != InputKind::kUser)
+      tensors.emplace_back(input.target, member.tensors.at(input.target).contiguous());
+  }
+  const auto file = member.name + ".safetensors";
+  write(folder / file, tensors);
+  return file;
+}
+
+}  // namespace
+
+void write_export(const std::filesystem::path& folder, const ExportSource& source, WideModel& model,
+                  std::span<const ModelInput> inputs) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) throw Error("export", folder.string() + ": cannot be made: " + failed.message());
+  auto document = source.about;
+  document["schema_version"] = kExportSchemaVersion;
+  document["subject"] = source.subject;
+  document["inputs"] = "inputs.safetensors";
+  document["outputs"] = "outputs.safetensors";
+  document["members"] = nlohmann::json::array();
+  document["weights"] = nlohmann::json::array();
+  for (const auto& member : model.member_list()) document["members"].push_back(member.name);
+  if (source.model.empty()) {
+    document["graph"] = to_json(model.graph());
+    for (const auto& member : model.member_list())
+      document["weights"].push_back(write_weights(folder, model.graph(), member));
+  } else {
+    document["model"] = std::filesystem::absolute(source.model).string();
+    for (const auto& file : source.weights)
+      document["weights"].push_back(std::filesystem::absolute(file).string());
+  }
+  write(folder / "inputs.safetensors", input_tensors(model, inputs));
+  write(folder / "outputs.safetensors", output_tensors(model, inputs));
+  results::write_report(folder / "model.json", document);
+}
+
+}  // namespace wide::app

@@ -1,0 +1,94 @@
+"""`benchmark`, `test` and `export` on built-in subjects: strategies, refusals, folders for other programs."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from program import read_safetensors, run
+
+PROGRAM = sys.argv.pop()
+
+
+class Benchmark(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def benchmark(self, *arguments):
+        done = run(PROGRAM, "benchmark", *arguments, "-p", "ci", "--db", self.folder / "r.db", "--json")
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        return done.returncode, json.loads(done.stdout), done.stderr
+
+    def test_strategies_are_cases_of_their_own(self):
+        code, report, text = self.benchmark("conv2d", "-n", "2,4", "-s", "auto", "grouped", "sequential")
+        self.assertEqual(code, 0)
+        found = {(case["strategy"], case["n"]): case["verdict"] for case in report["cases"]}
+        self.assertEqual(set(found), {(s, n) for s in ("auto", "grouped", "sequential") for n in (2, 4)})
+        self.assertEqual(set(found.values()), {"pass"})
+        for case in report["cases"]:
+            if case["strategy"] != "auto":
+                self.assertIn(case["strategy"], {node["strategy"] for node in case["plan"]["strategies"]})
+        by_name = {entry["strategy"]: entry for entry in report["summary"]["strategies"]}
+        self.assertEqual(by_name["grouped"]["contests"], 2)
+        self.assertEqual(by_name["grouped"]["fastest"] + by_name["sequential"]["fastest"], 2)
+        self.assertEqual(len(report["summary"]["crossovers"]), 3)
+        for words in ("by strategy", "wide pays from N ="):
+            self.assertIn(words, text)
+
+    def test_a_strategy_that_cannot_run_is_skipped_with_its_reason(self):
+        code, report, text = self.benchmark("mlp", "-n", "2", "-s", "auto", "grouped")
+        self.assertEqual(code, 0)
+        auto, grouped = report["cases"]
+        self.assertEqual((auto["verdict"], grouped["verdict"]), ("pass", "skipped"))
+        self.assertIn("grouped", grouped["reason"])
+        self.assertIn("skipped: ", text)
+
+    def test_proofs_of_several_strategies(self):
+        done = run(PROGRAM, "test", "conv2d", "mlp", "-n", "2", "-s", "grouped", "sequential", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = {(entry["subject"], entry["strategy"]): entry["verdict"] for entry in json.loads(done.stdout)}
+        self.assertEqual(set(found), {(name, s) for name in ("conv2d", "mlp") for s in ("grouped", "sequential")})
+        self.assertEqual(found["conv2d", "grouped"], "pass")
+        self.assertIn("skipped", done.stderr if found["mlp", "grouped"] == "skipped" else "skipped")
+
+    def test_an_exported_folder_runs_and_agrees(self):
+        folder = self.folder / "out"
+        done = run(PROGRAM, "export", "resblock", "-n", "3", "--size", "batch=2,channels=4", "-o", folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = json.loads((folder / "model.json").read_text())
+        self.assertEqual(document["shape"]["channels"], 4)
+        self.assertEqual(len(document["members"]), 3)
+        inputs, outputs = (read_safetensors(folder / document[key]) for key in ("inputs", "outputs"))
+        self.assertEqual(len(inputs), 3)
+        self.assertEqual(len(outputs), 3)
+        used = {entry["target"] for entry in document["graph"]["inputs"] if entry["kind"] != "user"}
+        self.assertEqual(set(read_safetensors(folder / document["weights"][0])), used)
+        for wrong in (["--size", "batch"], ["--size", "batch=x"], ["--size", "nonsense=3"]):
+            self.assertEqual(run(PROGRAM, "export", "mlp", *wrong, "-o", folder).returncode, 2)
+
+    def test_python_rivals_are_measured_in_the_same_rounds(self):
+        python = os.environ.get("WIDEBENCH_PYTHON", sys.executable)
+        if subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("Python has no torch here")
+        preset = self.folder / "peers.json"  # no compiled ones: those take minutes
+        preset.write_text(json.dumps({
+            "schema_version": 1, "name": "peers", "timeout_seconds": 300,
+            "defaults": {"n": [3], "rivals": ["eager", "python_eager", "python_vmap"],
+                         "stopping": {"min_rounds": 5, "max_seconds": 1, "warmup_seconds": 0.1}},
+            "cases": [{"subject": "mlp", "kind": "zoo", "shape": {}}]}))
+        done = run(PROGRAM, "--preset", preset, "--db", self.folder / "r.db", "--json", "-")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        case, = json.loads(done.stdout)["cases"]
+        self.assertEqual(set(case["rivals"]), {"eager", "python_eager", "python_vmap"})
+        self.assertEqual([peer["ok"] for peer in case["plan"]["peers"]], [True, True])
+        self.assertEqual(case["rivals"]["python_eager"]["samples"], case["rounds"])
+        self.assertGreater(case["rivals"]["python_eager"]["median_us"], 0)
+        self.assertEqual(len(case["rivals"]["python_vmap"]["speedup_ci95"]), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
