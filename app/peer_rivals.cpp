@@ -4,38 +4,14 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "app/export_folder.h"
 #include "app/peer_process.h"
-#include "formats/error.h"
+#include "app/temporary_folder.h"
 #include "presets/case_fields.h"
 
 namespace wide::app {
 namespace {
-
-/// A folder of its own that goes with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::error_code failed;
-    auto pattern = (std::filesystem::temp_directory_path(failed) / "widebench-peers-XXXXXX").string();
-    if (failed || ::mkdtemp(pattern.data()) == nullptr)
-      throw Error("peers", pattern + ": cannot be made: " + std::strerror(errno) + "; set TMPDIR");
-    path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code failed;
-    std::filesystem::remove_all(path_, failed);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 nlohmann::json failed_report(const std::string& name, const std::string& reason) {
   return {{"name", name},           {"ok", false},         {"reason", reason},
@@ -56,7 +32,7 @@ std::int64_t total_nanoseconds(const nlohmann::json& answer) {
 }  // namespace
 
 struct PeerRivals::Process {
-  TemporaryFolder folder;
+  TemporaryFolder folder{"widebench-peers"};
   std::unique_ptr<PeerProcess> peer;
 };
 

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "app/cli/progress.h"
 #include "app/cli/signals.h"
 #include "app/exit_code.h"
 #include "app/summary.h"
 #include "app/sweep_job.h"
+#include "app/temporary_folder.h"
 #include "results/report.h"
 #include "results/store.h"
 #include "results/table.h"
@@ -77,6 +79,29 @@ void note_unfinished(const Context& context, const app::SweepJob& job, const res
         LogLevel::kWarn,
         fmt::format("run {} with these settings is unfinished; --resume goes on with it", *unfinished));
   }
+}
+
+// The temporary folder of all workers while it lives: what killed ones were writing for the Python rivals
+// goes with it.
+class Scratch {
+ public:
+  Scratch() : folder_("widebench") {
+    if (const char* before = std::getenv(kVariable)) before_ = before;
+    ::setenv(kVariable, folder_.path().c_str(), /*overwrite=*/1);
+  }
+  ~Scratch() { before_ ? ::setenv(kVariable, before_->c_str(), 1) : ::unsetenv(kVariable); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+ private:
+  static constexpr const char* kVariable = "TMPDIR";
+  app::TemporaryFolder folder_;
+  std::optional<std::string> before_;
+};
+
+bool has_python_rivals(const presets::CaseSpec& spec) {
+  return std::any_of(spec.rivals.begin(), spec.rivals.end(),
+                     [](const std::string& rival) { return rival.starts_with("python_"); });
 }
 
 int finish(Context& context, const MeasuringOptions& options, const results::Store& store, std::int64_t run) {
@@ -158,6 +183,8 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
   note_unfinished(context, job, store);
   app::SweepOutcome outcome;
   {
+    std::optional<Scratch> scratch;
+    if (std::any_of(job.specs.begin(), job.specs.end(), has_python_rivals)) scratch.emplace();
     Progress bar(context);
     outcome = app::run_sweep_job(job, context.engine, store, to_progress(bar));
   }
