@@ -155,7 +155,8 @@ std::string PeerProcess::receive_line() {
       throw Error("peers", "an answer of the Python rivals is longer than 64 MiB");
     char buffer[65536];
     const auto got = ::recv(socket_, buffer, sizeof buffer, 0);
-    if (got == 0) throw Error("peers", "the process of the Python rivals has ended");
+    const bool gone = got == 0 || (got < 0 && errno == ECONNRESET);  // reset: it had not read all
+    if (gone) throw Error("peers", "the process of the Python rivals has ended");
     if (got < 0 && errno != EINTR) fail("the process of the Python rivals cannot be read", errno);
     if (got > 0) received_.append(buffer, static_cast<std::size_t>(got));
   }
