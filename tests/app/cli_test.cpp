@@ -297,7 +297,8 @@ TEST_F(Cli, UnknownStrategiesAreRefusedBeforeMeasuring) {
   for (const std::string name : {"nonsense", "linear=nonsense", "a\xff"}) {
     const auto ran = run({"benchmark", "mlp", "-s", name});
     EXPECT_EQ(ran.code, 2) << name;
-    EXPECT_THAT(ran.err, AllOf(HasSubstr("there are all, auto, bmm, sequential, wide"), Not(HasSubstr("\xff"))));
+    EXPECT_THAT(ran.err,
+                AllOf(HasSubstr("there are all, auto, bmm, sequential, wide"), Not(HasSubstr("\xff"))));
   }
 }
 
