@@ -30,9 +30,11 @@ void ask(const Graph& graph, const Node& node, const StrategyChoice& choice, Nod
   const auto* primitive = find_primitive(node.op);
   const auto wanted = wanted_strategy(choice, graph, node, primitive);
   const bool any = wanted.name == kAuto || wanted.name == kWide;
-  if (primitive && wanted.name != kSequential.name && !draws_random(node)) {
+  const bool draws = draws_random(node);
+  if (primitive && wanted.name != kSequential.name) {
     for (const auto& strategy : primitive->strategies) {
-      if (any || strategy.name == wanted.name) consider(strategy, 0, result);
+      if (draws && !strategy.random) continue;
+      if (any ? !strategy.on_request : strategy.name == wanted.name) consider(strategy, 0, result);
     }
   }
   const bool offered = !result.candidates.empty();

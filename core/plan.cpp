@@ -81,6 +81,18 @@ std::size_t find_candidate(const Graph& graph, const Node& node, const NodeCandi
                                        choice.strategy + "' cannot run it: " + reason + "; make a new plan");
 }
 
+// The candidates of the strategies that a stored plan names.
+std::vector<NodeCandidates> ask_for(const Graph& graph, const std::vector<ValueState>& states,
+                                    std::int64_t members, const std::vector<NodeChoice>& choices) {
+  StrategyChoice wanted;
+  for (const auto& choice : choices) wanted.by_value["%" + choice.value] = choice.strategy;
+  try {
+    return ask_strategies(graph, states, members, wanted);
+  } catch (const Error& error) {
+    throw Error(std::string(kStage), std::string(error.what()).append("; make a new plan"));
+  }
+}
+
 }  // namespace
 
 std::int64_t Plan::sequential() const {
@@ -148,7 +160,7 @@ Plan plan_from(const Graph& graph, const std::vector<ValueState>& inputs, std::i
                                          "; it is another model's, make a new plan");
   }
   const auto states = spread_states(graph, inputs);
-  const auto nodes = ask_strategies(graph, states, members, {});
+  const auto nodes = ask_for(graph, states, members, choices);
   std::vector<std::size_t> candidates(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (const auto result = first_result(graph, graph.nodes[i]); result != choices[i].value) {
