@@ -38,7 +38,8 @@ void export_subject(const Options& options) {
   const auto& subject = zoo::find_subject(options.subject);
   const auto sizes = parse_sizes(options.sizes);
   const auto architecture = zoo::build(subject.name, sizes);
-  auto all = subject.sizes;
+  auto all = nlohmann::json::object();
+  for (const auto& [name, size] : subject.sizes) all[name] = size.value;
   for (const auto& [name, size] : sizes) all[name] = size;
   const auto dtype = parse_dtype(options.dtype).value();
   WideModel model(architecture.graph, zoo::make_members(architecture, options.members, options.seed, dtype));
