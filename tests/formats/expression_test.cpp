@@ -40,6 +40,9 @@ struct Value {
   const char* text;
   std::optional<std::int64_t> expected;
 };
+void PrintTo(const Value& one, std::ostream* out) {
+  *out << one.text;
+}
 class ExpressionValue : public testing::TestWithParam<Value> {};
 
 TEST_P(ExpressionValue, IsExactOrAbsent) {
@@ -72,6 +75,9 @@ struct Refused {
   const char* text;
   const char* why;
 };
+void PrintTo(const Refused& one, std::ostream* out) {
+  *out << one.text;
+}
 class ExpressionRefused : public testing::TestWithParam<Refused> {};
 
 TEST_P(ExpressionRefused, SaysWhy) {
@@ -110,6 +116,9 @@ struct Printed {
   const char* text;
   const char* expected;
 };
+void PrintTo(const Printed& one, std::ostream* out) {
+  *out << one.text;
+}
 class ExpressionPrinted : public testing::TestWithParam<Printed> {};
 
 TEST_P(ExpressionPrinted, AsPeopleWriteIt) {

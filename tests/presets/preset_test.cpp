@@ -82,6 +82,9 @@ TEST(Preset, ChangesFromTheCommandLineWin) {
 struct Slip {
   std::string text, path, message;
 };
+void PrintTo(const Slip& slip, std::ostream* out) {
+  *out << slip.path << " " << slip.message;
+}
 
 class Slips : public testing::TestWithParam<Slip> {};
 

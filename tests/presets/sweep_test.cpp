@@ -56,6 +56,9 @@ struct Mishap {
   Verdict verdict;
   std::string reason;
 };
+void PrintTo(const Mishap& mishap, std::ostream* out) {
+  *out << mishap.subject;
+}
 
 class Mishaps : public testing::TestWithParam<Mishap> {};
 

@@ -20,15 +20,16 @@ TEST(TableTest, ShowsOneLinePerCase) {
   auto failed = failed_case();
   failed.shape = passed_case().shape;
   const std::string expected =
-      "   N  strategy    wide  threads   eager          over eager           over best  best rival  verdict\n"
+      "   N  strategy    wide  threads    eager          over eager           over best  best rival  "
+      "verdict\n"
       "mlp  cpu  float32  eager  {\"batch\":16,\"features\":64}\n"
-      "   4  auto      123 us   200 us  410 us  3.32x [3.25, 3.41]  1.62x [1.55, 1.71]  threads     pass, "
+      "   4  auto      123 us   200 us   410 us  3.32x [3.25, 3.41]  1.62x [1.55, 1.71]  threads     pass, "
       "faster\n"
-      "   8  auto           -        -   50 us                   -                   -              fail: "
+      "   8  auto           -        -  50.0 us                   -                   -              fail: "
       "member 3 "
       "differs from its own run by 0.5 (tolerance 1e-05)\n"
       "convnet  cpu  float32  eager\n"
-      "  16  auto      123 us   200 us  410 us  3.32x [3.25, 3.41]  1.62x [1.55, 1.71]  threads     pass, "
+      "  16  auto      123 us   200 us   410 us  3.32x [3.25, 3.41]  1.62x [1.55, 1.71]  threads     pass, "
       "faster\n"
       "3 cases: 2 pass, 1 fail\n";
   EXPECT_EQ(table(std::vector<CaseRecord>{passed_case(), other, failed}), expected);
