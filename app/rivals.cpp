@@ -27,19 +27,23 @@ SeparateRuns::SeparateRuns(WideModel& model, std::span<const ModelInput> inputs)
       std::make_unique<ThreadTeam>(std::min(values_.size(), static_cast<std::size_t>(at::get_num_threads())));
 }
 
-void SeparateRuns::run_member(std::size_t i) const {
+std::vector<c10::IValue> SeparateRuns::run_member(std::size_t i) const {
   const c10::InferenceMode guard;
-  interpreter_.run(values_[i]);
+  return interpreter_.run(values_[i]);
 }
 
 std::function<void()> SeparateRuns::contender(const std::string& name) const {
   if (name == "eager") {
     return [this] {
-      for (std::size_t i = 0; i < values_.size(); ++i) run_member(i);
+      std::vector<std::vector<c10::IValue>> outputs(values_.size());
+      for (std::size_t i = 0; i < values_.size(); ++i) outputs[i] = run_member(i);
     };
   }
   if (name == "threads") {
-    return [this] { team_->run(values_.size(), [this](std::size_t i) { run_member(i); }); };
+    return [this] {
+      std::vector<std::vector<c10::IValue>> outputs(values_.size());
+      team_->run(values_.size(), [&](std::size_t i) { outputs[i] = run_member(i); });
+    };
   }
   throw Error("preset", "there is no rival '" + name + "'; there are eager and threads");
 }

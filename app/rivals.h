@@ -21,12 +21,13 @@ class SeparateRuns {
   SeparateRuns(WideModel& model, std::span<const ModelInput> inputs);
 
   /// "eager": one member after the other. "threads": members side by side on the threads that the library
-  /// has, one thread each. Throws wide::Error ("preset") for another name. The result must not outlive this
-  /// object.
+  /// has, one thread each. A call holds the outputs of all N members when it ends, as the wide model's and
+  /// the Python rivals' do: who drops each output at once writes into the same warm memory again, and has no
+  /// N outputs. Throws wide::Error ("preset") for another name. The result must not outlive this object.
   std::function<void()> contender(const std::string& name) const;
 
  private:
-  void run_member(std::size_t i) const;
+  std::vector<c10::IValue> run_member(std::size_t i) const;
   const Graph& graph_;
   Interpreter interpreter_;
   std::vector<std::vector<c10::IValue>> values_;  ///< [member][graph input]
