@@ -14,8 +14,9 @@
 namespace wide {
 namespace {
 
-// Whole passes are long: few rounds, but enough for a median.
-constexpr StopwatchOptions kPass{.rounds = 9, .sample_us = 300, .seconds_each = 0.4, .least_rounds = 3};
+// The choice of a schedule decides over whole passes: those that are near the best are run many times.
+constexpr StopwatchOptions kPass{
+    .rounds = 60, .sample_us = 300, .seconds_each = 0.4, .least_rounds = 4, .hopeless = 1.15};
 // A schedule whose operators alone take this much longer than the best pass so far is not built.
 constexpr double kHopeless = 1.3;
 // Only where one thread could be better than a team: below it, waking the team costs as much as the work.
@@ -132,7 +133,8 @@ class AutoPlanner {
       if (built.empty() || worth_building(schedule, option.predicted)) {
         built.push_back(build(schedule, std::move(plans)));
         const std::function<void()> run = [&] { (void)built.back().execution.run(request_.example, pool_); };
-        const double first = time_in_turns(std::span(&run, 1), {1, 100, 0.1, 1})[0];
+        const double first = time_in_turns(
+            std::span(&run, 1), {.rounds = 1, .sample_us = 100, .seconds_each = 0.1, .least_rounds = 1})[0];
         best_so_far_ = std::min(best_so_far_, first);
       }
       options_.push_back(option);

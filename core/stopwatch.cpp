@@ -23,6 +23,7 @@ double time_of(const std::function<void()>& function, int repeats) {
 // Other work on the machine only ever adds time: the lower quartile is steadier than the median, and unlike
 // the least it does not rest on one lucky sample.
 double lower_quartile(std::vector<double> samples) {
+  if (samples.empty()) return std::numeric_limits<double>::infinity();
   const auto place = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 4);
   std::nth_element(samples.begin(), place, samples.end());
   return *place;
@@ -46,7 +47,14 @@ struct Runner {
     samples.push_back(time_of(*function, repeats));
     spent += samples.back() * repeats;
   }
+  double time() const { return failed ? std::numeric_limits<double>::infinity() : lower_quartile(samples); }
 };
+
+double least_of(const std::vector<Runner>& runners) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const auto& runner : runners) least = std::min(least, runner.time());
+  return least;
+}
 
 template <typename Body>
 void guarded(Runner& runner, const Body& body) {
@@ -65,17 +73,17 @@ std::vector<double> time_in_turns(std::span<const std::function<void()>> functio
   std::vector<Runner> runners;
   for (const auto& function : functions) runners.push_back({&function, 1, 0, {}, false});
   for (auto& runner : runners) guarded(runner, [&] { runner.warm_up(options.sample_us * 1e3); });
+  double limit = std::numeric_limits<double>::infinity();
   for (int round = 0; round < options.rounds; ++round) {
+    if (round >= options.least_rounds) limit = options.hopeless * least_of(runners);
     for (auto& runner : runners) {
-      if (round >= options.least_rounds && runner.spent > options.seconds_each * 1e9) continue;
+      const bool enough = runner.spent > options.seconds_each * 1e9 || runner.time() > limit;
+      if (round >= options.least_rounds && enough) continue;
       guarded(runner, [&] { runner.sample(); });
     }
   }
   std::vector<double> times;
-  for (auto& runner : runners) {
-    times.push_back(runner.failed ? std::numeric_limits<double>::infinity()
-                                  : lower_quartile(std::move(runner.samples)));
-  }
+  for (const auto& runner : runners) times.push_back(runner.time());
   return times;
 }
 

@@ -8,11 +8,11 @@
 namespace wide {
 
 struct StopwatchOptions {
-  int rounds = 7;         ///< of every function, in turns
-  double sample_us = 60;  ///< a function is repeated until a sample is this long
-  double seconds_each =
-      0.03;  ///< a function is not run for longer than this in all, but `least_rounds` times
+  int rounds = 15;             ///< of every function, in turns
+  double sample_us = 60;       ///< a function is repeated until a sample is this long
+  double seconds_each = 0.03;  ///< a function is not run for longer in all, but `least_rounds` times
   int least_rounds = 3;
+  double hopeless = 1.5;  ///< after `least_rounds`, one this much slower than the best is not run again
 };
 
 /// Nanoseconds of a call of each, the lower quartile of its samples; infinity for one that throws.
