@@ -14,7 +14,7 @@ namespace {
 
 // Those that a rough look leaves as possible winners.
 constexpr std::size_t kFinalists = 4;
-constexpr StopwatchOptions kRough{.rounds = 7, .sample_us = 200, .seconds_each = 0.1, .least_rounds = 3};
+const StopwatchOptions kRough{.rounds = 7, .sample_us = 200, .seconds_each = 0.1, .least_rounds = 3};
 constexpr profiler::StoppingRule kExact{.min_rounds = 15,
                                         .max_rounds = 120,
                                         .max_seconds = 4,

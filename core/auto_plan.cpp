@@ -15,8 +15,8 @@ namespace wide {
 namespace {
 
 // The choice of a schedule decides over whole passes: those that are near the best are run many times.
-constexpr StopwatchOptions kPass{
-    .rounds = 60, .sample_us = 300, .seconds_each = 0.4, .least_rounds = 4, .hopeless = 1.15};
+const StopwatchOptions kPass{
+    .rounds = 60, .sample_us = 300, .seconds_each = 0.4, .least_rounds = 6, .hopeless = 1.1};
 // A schedule whose operators alone take this much longer than the best pass so far is not built.
 constexpr double kHopeless = 1.3;
 // Only where one thread could be better than a team: below it, waking the team costs as much as the work.

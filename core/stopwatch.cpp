@@ -8,83 +8,134 @@
 namespace wide {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
-double nanoseconds(Clock::duration duration) {
-  return std::chrono::duration<double, std::nano>(duration).count();
+double steady_now() {
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
-double time_of(const std::function<void()>& function, int repeats) {
-  const auto start = Clock::now();
-  for (int i = 0; i < repeats; ++i) function();
-  return nanoseconds(Clock::now() - start) / repeats;
+double quantile(std::vector<double> samples, std::size_t numerator, std::size_t denominator) {
+  if (samples.empty()) return kNever;
+  const auto place = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() * numerator / denominator);
+  std::nth_element(samples.begin(), place, samples.end());
+  return *place;
 }
 
 // Other work on the machine only ever adds time: the lower quartile is steadier than the median, and unlike
 // the least it does not rest on one lucky sample.
 double lower_quartile(std::vector<double> samples) {
-  if (samples.empty()) return std::numeric_limits<double>::infinity();
-  const auto place = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 4);
-  std::nth_element(samples.begin(), place, samples.end());
-  return *place;
+  return quantile(std::move(samples), 1, 4);
 }
 
 struct Runner {
   const std::function<void()>* function;
   int repeats = 1;
   double spent = 0;
-  std::vector<double> samples;
-  bool failed = false;
+  std::vector<double> samples;  ///< one a round, from the first
+  bool failed = false, dropped = false;
 
-  // The first call pays for what is made once; the second says how long a call takes.
-  void warm_up(double sample_ns) {
-    spent += time_of(*function, 1);
-    const double once = time_of(*function, 1);
-    spent += once;
-    repeats = static_cast<int>(std::clamp(sample_ns / std::max(once, 1.0), 1.0, 1000.0));
-  }
-  void sample() {
-    samples.push_back(time_of(*function, repeats));
-    spent += samples.back() * repeats;
-  }
-  double time() const { return failed ? std::numeric_limits<double>::infinity() : lower_quartile(samples); }
+  double time() const { return failed ? kNever : lower_quartile(samples); }
 };
 
-double least_of(const std::vector<Runner>& runners) {
-  double least = std::numeric_limits<double>::infinity();
-  for (const auto& runner : runners) least = std::min(least, runner.time());
-  return least;
+// One sample of `one` over the sample of `other` in the same round, for all rounds that both ran in.
+std::vector<double> ratios(const Runner& one, const Runner& other) {
+  std::vector<double> all;
+  for (std::size_t i = 0; i < std::min(one.samples.size(), other.samples.size()); ++i)
+    all.push_back(one.samples[i] / other.samples[i]);
+  return all;
 }
 
-template <typename Body>
-void guarded(Runner& runner, const Body& body) {
-  if (runner.failed) return;
-  try {
-    body();
-  } catch (const std::exception&) {
-    runner.failed = true;
+class Race {
+ public:
+  Race(std::span<const std::function<void()>> functions, const StopwatchOptions& options)
+      : options_(options), now_(options.now ? options.now : steady_now) {
+    for (const auto& function : functions) runners_.push_back({&function, 1, 0, {}, false, false});
   }
-}
+
+  std::vector<double> run() {
+    for (auto& runner : runners_) guarded(runner, [&] { warm_up(runner); });
+    for (int round = 0; round < options_.rounds; ++round) {
+      if (round >= options_.least_rounds) drop();
+      for (auto& runner : runners_) {
+        if (!runner.dropped) guarded(runner, [&] { sample(runner); });
+      }
+    }
+    return times();
+  }
+
+ private:
+  template <typename Body>
+  static void guarded(Runner& runner, const Body& body) {
+    if (runner.failed) return;
+    try {
+      body();
+    } catch (const std::exception&) {
+      runner.failed = true;
+    }
+  }
+
+  double time_of(const Runner& runner, int repeats) const {
+    const double start = now_();
+    for (int i = 0; i < repeats; ++i) (*runner.function)();
+    return (now_() - start) / repeats;
+  }
+
+  // The first call pays for what is made once; the second says how long a call takes.
+  void warm_up(Runner& runner) const {
+    runner.spent += time_of(runner, 1);
+    const double once = time_of(runner, 1);
+    runner.spent += once;
+    runner.repeats =
+        static_cast<int>(std::clamp(options_.sample_us * 1e3 / std::max(once, 1.0), 1.0, 1000.0));
+  }
+
+  void sample(Runner& runner) const {
+    runner.samples.push_back(time_of(runner, runner.repeats));
+    runner.spent += runner.samples.back() * runner.repeats;
+  }
+
+  // The one that the others are compared with: the fastest by its own samples, then by the ratios to it.
+  const Runner& best() const {
+    const auto by_time = [](const Runner& a, const Runner& b) { return a.time() < b.time(); };
+    const auto& first = *std::min_element(runners_.begin(), runners_.end(), by_time);
+    const auto ratio = [&](const Runner& one) {
+      return one.failed ? kNever : quantile(ratios(one, first), 1, 2);
+    };
+    return *std::min_element(runners_.begin(), runners_.end(),
+                             [&](const Runner& a, const Runner& b) { return ratio(a) < ratio(b); });
+  }
+
+  void drop() {
+    const auto& fastest = best();
+    for (auto& runner : runners_) {
+      if (runner.spent > options_.seconds_each * 1e9) runner.dropped = true;
+      if (&runner != &fastest && lower_quartile(ratios(runner, fastest)) > options_.hopeless)
+        runner.dropped = true;
+    }
+  }
+
+  std::vector<double> times() const {
+    std::vector<double> times;
+    if (runners_.empty()) return times;
+    const auto& fastest = best();
+    for (const auto& runner : runners_) {
+      const double ratio = &runner == &fastest ? 1 : quantile(ratios(runner, fastest), 1, 2);
+      times.push_back(runner.failed ? kNever : fastest.time() * ratio);
+    }
+    return times;
+  }
+
+  const StopwatchOptions& options_;
+  std::function<double()> now_;
+  std::vector<Runner> runners_;
+};
 
 }  // namespace
 
 std::vector<double> time_in_turns(std::span<const std::function<void()>> functions,
                                   const StopwatchOptions& options) {
-  std::vector<Runner> runners;
-  for (const auto& function : functions) runners.push_back({&function, 1, 0, {}, false});
-  for (auto& runner : runners) guarded(runner, [&] { runner.warm_up(options.sample_us * 1e3); });
-  double limit = std::numeric_limits<double>::infinity();
-  for (int round = 0; round < options.rounds; ++round) {
-    if (round >= options.least_rounds) limit = options.hopeless * least_of(runners);
-    for (auto& runner : runners) {
-      const bool enough = runner.spent > options.seconds_each * 1e9 || runner.time() > limit;
-      if (round >= options.least_rounds && enough) continue;
-      guarded(runner, [&] { runner.sample(); });
-    }
-  }
-  std::vector<double> times;
-  for (const auto& runner : runners) times.push_back(runner.time());
-  return times;
+  return Race(functions, options).run();
 }
 
 }  // namespace wide

@@ -11,11 +11,14 @@ struct StopwatchOptions {
   int rounds = 15;             ///< of every function, in turns
   double sample_us = 60;       ///< a function is repeated until a sample is this long
   double seconds_each = 0.03;  ///< a function is not run for longer in all, but `least_rounds` times
-  int least_rounds = 3;
+  int least_rounds = 5;
   double hopeless = 1.5;  ///< after `least_rounds`, one this much slower than the best is not run again
+  std::function<double()> now = {};  ///< nanoseconds; the steady clock where none is given
 };
 
-/// Nanoseconds of a call of each, the lower quartile of its samples; infinity for one that throws.
+/// Nanoseconds of a call of each; infinity for one that throws. That of the best is the lower quartile of its
+/// samples, the others' are relative to it, by the median of the ratios within rounds: the machine's slow
+/// moments cancel out, whoever was run for longer.
 std::vector<double> time_in_turns(std::span<const std::function<void()>> functions,
                                   const StopwatchOptions& options = {});
 

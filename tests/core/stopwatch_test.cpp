@@ -1,0 +1,84 @@
+#include "core/stopwatch.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+namespace wide {
+namespace {
+
+// A machine on which a function takes as long as it says, times what the machine's mood makes of it.
+struct Machine {
+  double time = 0;
+  int calls = 0;
+  std::function<double(int)> mood = [](int) { return 1.0; };
+
+  std::function<void()> function(double nanoseconds) {
+    return [this, nanoseconds] { time += nanoseconds * mood(calls++); };
+  }
+  StopwatchOptions options() {
+    StopwatchOptions options;
+    options.now = [this] { return time; };
+    return options;
+  }
+};
+
+TEST(Stopwatch, GivesTheTimeOfACall) {
+  Machine machine;
+  const std::vector<std::function<void()>> functions{machine.function(100), machine.function(130)};
+  const auto times = time_in_turns(functions, machine.options());
+  EXPECT_NEAR(times[0], 100, 1e-6);
+  EXPECT_NEAR(times[1], 130, 1e-6);
+}
+
+TEST(Stopwatch, SlowMomentsOfTheMachineCancelOut) {
+  // Five times slower for the first rounds, in which the slow function is given up; then calm.
+  Machine machine;
+  machine.mood = [&](int) { return machine.time < 4e6 ? 5.0 : 1.0; };
+  const std::vector<std::function<void()>> functions{machine.function(70'000), machine.function(140'000)};
+  auto options = machine.options();
+  options.hopeless = 1.5;
+  const auto times = time_in_turns(functions, options);
+  EXPECT_NEAR(times[1] / times[0], 2, 1e-6) << times[0] << " and " << times[1];
+}
+
+TEST(Stopwatch, ASlowSampleNowAndThenChangesNothing) {
+  Machine machine;
+  machine.mood = [](int call) { return call % 7 == 3 ? 40.0 : 1.0; };
+  const std::vector<std::function<void()>> functions{machine.function(90'000), machine.function(100'000)};
+  const auto times = time_in_turns(functions, machine.options());
+  EXPECT_LT(times[0], times[1]);
+  EXPECT_NEAR(times[0], 90'000, 1);
+}
+
+TEST(Stopwatch, DoesNotRunTheHopelessForLong) {
+  Machine machine;
+  int slow_calls = 0;
+  const std::vector<std::function<void()>> functions{machine.function(100'000), [&] {
+                                                       machine.time += 300'000;
+                                                       ++slow_calls;
+                                                     }};
+  const auto options = machine.options();
+  (void)time_in_turns(functions, options);
+  EXPECT_EQ(slow_calls, 2 + options.least_rounds);
+}
+
+TEST(Stopwatch, WhatThrowsIsNeverTheBest) {
+  Machine machine;
+  int calls = 0;
+  const std::vector<std::function<void()>> functions{
+      [] { throw std::runtime_error("not on made-up values"); }, machine.function(100'000),
+      [&] {
+        if (++calls > 4) throw std::runtime_error("late");
+        machine.time += 50'000;
+      }};
+  const auto times = time_in_turns(functions, machine.options());
+  EXPECT_TRUE(std::isinf(times[0]));
+  EXPECT_NEAR(times[1], 100'000, 1);
+  EXPECT_TRUE(std::isinf(times[2]));
+  EXPECT_TRUE(time_in_turns({}, machine.options()).empty());
+}
+
+}  // namespace
+}  // namespace wide
