@@ -1,12 +1,13 @@
 #include "primitives/kernels/rows.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
+
+#include "primitives/kernels/parallel.h"
 
 // The same loops compiled for three generations of processors; the loader picks one.
 #define WIDE_CLONES __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
@@ -14,7 +15,7 @@
 namespace wide::kernels {
 namespace {
 
-constexpr std::int64_t kGrain = 32768;  // numbers per thread below which a second thread costs more
+constexpr std::int64_t kGrain = 16384;  // numbers per thread below which a second thread costs more
 
 template <typename T>
 [[gnu::always_inline]] inline void scale_row(const T* x, T* y, T scale, T shift, std::int64_t count) {
@@ -81,10 +82,10 @@ WIDE_CLONES void normalize_doubles(const Row<double>& row) {
 // Rows of N members, R each: `one(member, row)` for every row, on as many threads as pay.
 template <typename Each>
 void for_rows(std::int64_t rows, std::int64_t per_member, std::int64_t length, const Each& each) {
-  at::parallel_for(0, rows, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, length)),
-                   [&](std::int64_t begin, std::int64_t end) {
-                     for (auto row = begin; row < end; ++row) each(row / per_member, row);
-                   });
+  parallel_ranges(rows, kGrain / std::max<std::int64_t>(1, length),
+                  [&](std::int64_t begin, std::int64_t end) {
+                    for (auto row = begin; row < end; ++row) each(row / per_member, row);
+                  });
 }
 
 template <typename T, void (*kRun)(const Row<T>&)>

@@ -1,11 +1,12 @@
 #include "primitives/kernels/small_gemm.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <libxsmm.h>
 
 #include <algorithm>
 #include <stdexcept>
+
+#include "primitives/kernels/parallel.h"
 
 namespace wide::kernels {
 namespace {
@@ -42,7 +43,7 @@ at::Tensor SmallGemm::run(const at::Tensor& x, const at::Tensor& w, const at::Te
   const float* biases = biased_ ? bias.const_data_ptr<float>() : nullptr;
   float* ys = y.mutable_data_ptr<float>();
   const auto grain = std::max<std::int64_t>(1, kGrain / (rows_ * inner_ * columns_));
-  at::parallel_for(0, x.size(0), grain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_ranges(x.size(0), grain, [&](std::int64_t begin, std::int64_t end) {
     for (auto member = begin; member < end; ++member) {
       float* target = ys + member * rows_ * columns_;
       for (std::int64_t row = 0; biases && row < rows_; ++row)
