@@ -105,6 +105,7 @@ const Build* build(WideModel& model, const std::vector<ModelInput>& inputs, cons
                    CaseRecord& record) try {
   const auto& built = model.build(inputs);
   auto objection = objection_to(built.plan(), strategy);
+  if (objection.empty()) objection = unprovable(built.plan());
   if (objection.empty()) return &built;
   skip(record, std::move(objection));
   return nullptr;

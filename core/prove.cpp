@@ -9,7 +9,9 @@
 #include <map>
 #include <optional>
 
+#include "core/primitive.h"
 #include "core/reference.h"
+#include "formats/error.h"
 
 namespace wide {
 namespace {
@@ -221,7 +223,24 @@ double Proof::max_abs_err() const {
   return worst;
 }
 
+std::string unprovable(const Plan& plan) {
+  for (const auto& primitive : primitives()) {
+    for (const auto& strategy : primitive.strategies) {
+      const auto uses = [&](const NodePlan& node) {
+        return node.primitive == primitive.name && node.strategy == strategy.name;
+      };
+      if (!strategy.on_request || std::none_of(plan.nodes.begin(), plan.nodes.end(), uses)) continue;
+      return std::string("by ")
+          .append(strategy.name)
+          .append(" members compute something else than alone: there is nothing to prove them against");
+    }
+  }
+  return "";
+}
+
 Proof prove(WideModel& model, std::span<const ModelInput> inputs) {
+  if (auto reason = unprovable(model.build(inputs).plan()); !reason.empty())
+    throw Error("plan", std::move(reason));
   const auto wide = run_wide(model, inputs);
   const auto buffers = model.buffers();
   AloneChecks alone(model, inputs, wide);

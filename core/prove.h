@@ -24,6 +24,10 @@ struct ProofCheck {
   std::string text;  ///< one line: where, and the numbers there
 };
 
+/// Why members cannot be proved against their own runs: a strategy of the plan computes something else on
+/// purpose (Strategy::on_request). Empty where they can.
+std::string unprovable(const Plan& plan);
+
 struct Proof {
   std::vector<ProofCheck> checks;
   bool passed() const;
@@ -40,6 +44,7 @@ struct Proof {
 ///   one member's weights were changed (cross-talk over weights).
 /// The model is reset before and after. Members should have distinct weights and inputs: equal ones hide a
 /// swap.
+/// Throws wide::Error ("plan") where unprovable() has a reason.
 Proof prove(WideModel& model, std::span<const ModelInput> inputs);
 
 }  // namespace wide

@@ -47,6 +47,16 @@ class Benchmark(unittest.TestCase):
         self.assertIn("grouped", grouped["reason"])
         self.assertIn("skipped: ", text)
 
+    def test_what_cannot_be_proved_is_not_measured(self):
+        code, report, _ = self.benchmark("dropout", "-n", "2", "-s", "independent", "shared_mask")
+        self.assertEqual(code, 0)
+        independent, shared = report["cases"]
+        self.assertEqual((independent["verdict"], shared["verdict"]), ("pass", "skipped"))
+        self.assertIn("shared_mask", shared["reason"])
+        self.assertIsNone(shared["speedup"])
+        done = run(PROGRAM, "test", "dropout", "-n", "2", "-s", "shared_mask", "--json")
+        self.assertEqual(json.loads(done.stdout)[0]["verdict"], "skipped", done.stdout)
+
     def test_proofs_of_several_strategies(self):
         done = run(PROGRAM, "test", "conv2d", "mlp", "-n", "2", "-s", "grouped", "sequential", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
