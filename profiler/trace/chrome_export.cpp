@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "formats/file.h"
+#include "profiler/trace/analysis_json.h"
 #include "profiler/trace/gzip.h"
 
 namespace wide::profiler {
@@ -71,12 +72,6 @@ class Writer {
   bool first_ = true;
 };
 
-json completeness_json(const Completeness& badge) {
-  return {{"complete", badge.complete},   {"because", badge.because},        {"launches", badge.launches},
-          {"kernels", badge.kernels},     {"dropped", badge.dropped},        {"unknown", badge.unknown},
-          {"traced_us", badge.traced_us}, {"untraced_us", badge.untraced_us}};
-}
-
 json nodes_json(const Trace& trace) {
   auto list = json::array();
   for (const auto& node : trace.nodes) {
@@ -105,7 +100,7 @@ class TraceWriter {
             {"pid", pid_},
             {"nodes", nodes_json(trace_)},
             {"facts", trace_.facts},
-            {"completeness", completeness_json(trace_.completeness)},
+            {"completeness", to_json(trace_.completeness)},
             {"devices", trace_.devices}};
   }
 

@@ -54,10 +54,30 @@ GainSplit split(const Trace& wide, const Activity& wide_activity, const Trace& r
   return gain;
 }
 
-bool same_nodes(const Trace& a, const Trace& b) {
-  return !a.nodes.empty() && a.nodes.size() == b.nodes.size() &&
-         std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(),
-                    [](const TraceNode& x, const TraceNode& y) { return x.op == y.op; });
+// Wide's nodes in order, each with the rival's of the same name, then what only the rival has.
+std::vector<NodeComparison> aligned(const Trace& wide, const std::vector<NodeTime>& ours, const Trace& rival,
+                                    const std::vector<NodeTime>& theirs) {
+  std::map<std::string_view, std::size_t> by_name;
+  for (std::size_t i = 0; i < rival.nodes.size(); ++i) by_name.emplace(rival.nodes[i].name, i);
+  std::vector<NodeComparison> rows;
+  bool any = false;
+  for (std::size_t i = 0; i < wide.nodes.size(); ++i) {
+    const auto& node = wide.nodes[i];
+    NodeComparison row{node.name, node.at_build ? "at build" : node.strategy, ours[i], {}};
+    if (const auto found = by_name.find(node.name); found != by_name.end()) {
+      row.rival = theirs[found->second];
+      by_name.erase(found);
+      any = true;
+    }
+    rows.push_back(std::move(row));
+  }
+  if (!any) return {};
+  std::vector<std::size_t> left;
+  for (const auto& [name, i] : by_name) left.push_back(i);
+  std::sort(left.begin(), left.end());
+  for (const auto i : left) rows.push_back({rival.nodes[i].name, "", {}, theirs[i]});
+  rows.push_back({"outside of nodes", "", ours.back(), theirs.back()});
+  return rows;
 }
 
 Change change_of(const DiffRow& row, double threshold) {
@@ -118,10 +138,8 @@ Comparison compare(const Trace& wide, const Structure& wide_structure, const Tra
   result.wide_launches = result.wide_activity.per_pass(result.wide_activity.launches);
   result.rival_launches = result.rival_activity.per_pass(result.rival_activity.launches);
   result.gain = split(wide, result.wide_activity, rival, result.rival_activity);
-  result.aligned = same_nodes(wide, rival);
-  if (!result.aligned) return result;
-  const auto ours = node_times(wide, wide_structure), theirs = node_times(rival, rival_structure);
-  for (std::size_t i = 0; i < ours.size(); ++i) result.nodes.push_back({ours[i], theirs[i]});
+  result.nodes = aligned(wide, node_times(wide, wide_structure), rival, node_times(rival, rival_structure));
+  result.aligned = !result.nodes.empty();
   return result;
 }
 

@@ -30,7 +30,9 @@ std::vector<NodeTime> node_times(const Trace& trace, const Structure& structure)
 /// Time in nodes over the time of the passes. Near 1 where one thread works; above 1 where several do.
 double coverage_of_nodes(const Activity& activity);
 
+/// A node by name in both captures; where one lacks it (it was folded away, say), its times are 0.
 struct NodeComparison {
+  std::string name, strategy;  ///< strategy: wide's, "at build" or "" where wide lacks the node
   NodeTime wide, rival;
 };
 
@@ -49,7 +51,7 @@ struct GainSplit {
 
 struct Comparison {
   std::string wide, rival;            ///< contenders
-  bool aligned = false;               ///< both have the same nodes
+  bool aligned = false;               ///< some node is in both
   std::vector<NodeComparison> nodes;  ///< empty unless aligned
   Activity wide_activity, rival_activity;
   std::int64_t members = 1;

@@ -34,11 +34,12 @@ void nest(const Slices& slices, Structure& result) {
   }
 }
 
+// A node in which no operator was seen does its work itself.
 bool calls_work(Kind kind) {
-  return kind == Kind::kOperator;
+  return kind == Kind::kOperator || kind == Kind::kNode || kind == Kind::kConversion;
 }
 
-// Marks operators that call no other operator.
+// Marks operators that call no other operator, and nodes that call none.
 void mark_leaves(const Slices& slices, Structure& result) {
   for (std::size_t i = 0; i < slices.size(); ++i) result.work[i] = calls_work(slices.kind(i));
   for (std::size_t i = 0; i < slices.size(); ++i) {
@@ -52,7 +53,7 @@ void mark_leaves(const Slices& slices, Structure& result) {
 }
 
 bool within_conversion(const Slices& slices, const Structure& structure, std::size_t i) {
-  for (auto outer = structure.parent[i]; outer >= 0;
+  for (auto outer = static_cast<std::int32_t>(i); outer >= 0;
        outer = structure.parent[static_cast<std::size_t>(outer)]) {
     if (slices.kind(static_cast<std::size_t>(outer)) == Kind::kConversion) return true;
   }

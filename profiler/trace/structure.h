@@ -15,7 +15,8 @@ struct Structure {
   bool has_passes = false;           ///< some slice stands for a pass
   std::vector<std::int32_t> parent;  ///< the slice around it on its track, -1 outermost
   std::vector<std::int64_t> self;    ///< nanoseconds not spent in slices within it
-  /// Work: kernels, copies and fills of a device; on a CPU the operator calls that call no other.
+  /// Work: kernels, copies and fills of a device; on a CPU the operator calls that call no other, and
+  /// nodes in which no operator is called.
   std::vector<bool> work;
   std::vector<bool> copy;            ///< work that only moves data, or any work within a change of layout
   std::vector<std::uint32_t> order;  ///< slices by track, then start, outer ones first

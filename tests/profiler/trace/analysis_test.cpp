@@ -38,6 +38,25 @@ TEST(StructureTest, LeavesAreTheWorkOfACpu) {
   }
 }
 
+// A strategy with a kernel of its own may call no operator at all.
+TEST(StructureTest, ANodeWithoutOperatorsIsItsOwnWork) {
+  Trace trace;
+  const auto add = [&](const char* name, Kind kind, std::int64_t start, std::int64_t duration) {
+    trace.slices.push(
+        {.start = start, .duration = duration, .name = trace.names.intern(name), .kind = kind, .pass = 0});
+  };
+  trace.track({"wide", "main", 1, 1, -1});
+  add("pass 0", Kind::kPass, 0, 1000);
+  add("own", Kind::kNode, 0, 300);
+  add("called", Kind::kNode, 300, 300);
+  add("aten::mm", Kind::kOperator, 400, 100);
+  add("to layout packed", Kind::kConversion, 600, 100);
+  const auto result = structure(trace);
+  EXPECT_EQ(result.work, (std::vector<bool>{false, true, false, true, true}));
+  EXPECT_EQ(result.copy, (std::vector<bool>{false, false, false, false, true}));
+  EXPECT_EQ(activity(trace, result).busy, 500);
+}
+
 TEST(KernelsTest, AddsUpByName) {
   const auto trace = test::eager_trace();
   const auto rows = kernels(trace, structure(trace));
@@ -140,10 +159,18 @@ TEST(ComparisonTest, WhatCapturingAddedIsTheResidual) {
   EXPECT_DOUBLE_EQ(compare(wide, structure(wide), eager, structure(eager)).gain.gained(), 1.0);
 }
 
-TEST(ComparisonTest, DifferentGraphsAreNotAligned) {
+TEST(ComparisonTest, ANodeThatOneLacksStandsAlone) {
   auto wide = test::wide_trace();
   const auto eager = test::eager_trace();
-  wide.nodes.pop_back();
+  wide.nodes[1].name = "%7 aten.gelu.default";
+  const auto result = compare(wide, structure(wide), eager, structure(eager));
+  ASSERT_EQ(result.nodes.size(), 5u);
+  EXPECT_EQ(result.nodes[1].name, "%7 aten.gelu.default");
+  EXPECT_EQ(result.nodes[1].rival.total_us, 0);
+  EXPECT_EQ(result.nodes[3].name, "%1 aten.relu.default");
+  EXPECT_EQ(result.nodes[3].wide.total_us, 0);
+  EXPECT_GT(result.nodes[3].rival.total_us, 0);
+  for (auto& node : wide.nodes) node.name += " of another graph";
   EXPECT_FALSE(compare(wide, structure(wide), eager, structure(eager)).aligned);
 }
 
