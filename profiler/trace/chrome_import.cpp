@@ -1,6 +1,7 @@
 #include "profiler/trace/chrome_import.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -20,6 +21,16 @@ using nlohmann::json;
 constexpr std::int64_t kPidsPerTrace = 100;
 constexpr double kLongestTime = 9e15;  // nanoseconds, about 100 days: beyond that a time is no time
 
+// "member 3" is how `record_function` in a Python rival says for which member it works; -1: no such name.
+std::int32_t member_in(std::string_view name) {
+  constexpr std::string_view kPrefix = "member ";
+  std::int32_t member = -1;
+  if (!name.starts_with(kPrefix)) return -1;
+  const auto* const end = name.data() + name.size();
+  const auto read = std::from_chars(name.data() + kPrefix.size(), end, member);
+  return read.ec == std::errc() && read.ptr == end && member >= 0 ? member : -1;
+}
+
 Kind kind_of(const RawEvent& event) {
   static const auto* by_name = [] {
     auto* map = new std::unordered_map<std::string_view, Kind>;
@@ -35,6 +46,7 @@ Kind kind_of(const RawEvent& event) {
   }();
   if (const auto found = by_name->find(event.kind); found != by_name->end()) return found->second;
   if (event.category == "user_annotation" && event.name.starts_with("ProfilerStep#")) return Kind::kPass;
+  if (event.category == "user_annotation" && member_in(event.name) >= 0) return Kind::kMember;
   const auto found = by_category->find(event.category);
   return found == by_category->end() ? Kind::kOther : found->second;
 }
@@ -139,6 +151,7 @@ class Reader {
 
   void name_tracks();
   void number_passes();
+  void number_members();
   std::vector<Trace> split(const json& captures);
 
   const ImportLimits& limits_;
@@ -162,23 +175,60 @@ void Reader::name_tracks() {
   }
 }
 
+// Slices of one kind that do not overlap, by start.
+class Ranges {
+ public:
+  void add(std::size_t i) { slices_.push_back(i); }
+  void sort(const Slices& slices) {
+    std::sort(slices_.begin(), slices_.end(),
+              [&](std::size_t a, std::size_t b) { return slices.start(a) < slices.start(b); });
+  }
+  /// Which of them slice `i` starts in; -1: none.
+  std::ptrdiff_t around(const Slices& slices, std::size_t i) const {
+    const auto after = std::upper_bound(slices_.begin(), slices_.end(), slices.start(i),
+                                        [&](auto time, std::size_t p) { return time < slices.start(p); });
+    if (after == slices_.begin() || slices.start(i) >= slices.end(*(after - 1))) return -1;
+    return after - slices_.begin() - 1;
+  }
+  std::size_t operator[](std::ptrdiff_t place) const { return slices_[static_cast<std::size_t>(place)]; }
+  std::ptrdiff_t size() const { return std::ssize(slices_); }
+
+ private:
+  std::vector<std::size_t> slices_;
+};
+
 // Kineto marks steps only; what runs during a step is part of it.
 void Reader::number_passes() {
   auto& slices = trace().slices;
-  std::vector<std::size_t> passes;
+  Ranges passes;
   for (std::size_t i = 0; i < slices.size(); ++i) {
-    if (slices.kind(i) == Kind::kPass) passes.push_back(i);
+    if (slices.kind(i) == Kind::kPass) passes.add(i);
   }
-  std::sort(passes.begin(), passes.end(),
-            [&](std::size_t a, std::size_t b) { return slices.start(a) < slices.start(b); });
-  trace().passes = std::ssize(passes);
-  for (std::size_t i = 0; i < slices.size() && !passes.empty(); ++i) {
-    const auto after =
-        std::upper_bound(passes.begin(), passes.end(), slices.start(i),
-                         [&](std::int64_t time, std::size_t p) { return time < slices.start(p); });
-    if (after == passes.begin() || slices.start(i) >= slices.end(*(after - 1))) continue;
-    const auto pass = static_cast<std::int32_t>(after - passes.begin() - 1);
-    slices.place(i, slices.node(i), slices.member(i), slices.members(i), pass);
+  passes.sort(slices);
+  trace().passes = passes.size();
+  if (passes.size() == 0) return;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const auto pass = passes.around(slices, i);
+    if (pass < 0) continue;
+    slices.place(i, slices.node(i), slices.member(i), slices.members(i), static_cast<std::int32_t>(pass));
+  }
+}
+
+// What a thread runs within a range named after a member is that member's.
+void Reader::number_members() {
+  auto& slices = trace().slices;
+  std::map<std::uint32_t, Ranges> turns;  // by track
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    if (slices.kind(i) == Kind::kMember) turns[slices.track(i)].add(i);
+  }
+  for (auto& [track, ranges] : turns) ranges.sort(slices);
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const auto found = turns.find(slices.track(i));
+    const auto turn = found == turns.end() ? -1 : found->second.around(slices, i);
+    if (turn < 0) continue;
+    const auto member = member_in(trace().names[slices.name(found->second[turn])]);
+    slices.place(i, slices.node(i), member, 1, slices.pass(i));
+    trace().members = std::max<std::int64_t>(trace().members, std::int64_t{member} + 1);
   }
 }
 
@@ -285,6 +335,7 @@ std::vector<Trace> Reader::finish(const json& head) {
       trace().slices.place(i, -1, s.member(i), s.members(i), s.pass(i));
     }
     number_passes();
+    number_members();
     trace().devices = devices;
   }
   for (auto& trace : traces_) {

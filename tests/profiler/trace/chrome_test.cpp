@@ -6,10 +6,12 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "formats/error.h"
+#include "profiler/trace/activity.h"
 #include "profiler/trace/chrome_export.h"
 #include "profiler/trace/chrome_import.h"
 #include "profiler/trace/gzip.h"
@@ -175,6 +177,28 @@ TEST(ChromeImportTest, ReadsATraceOfKineto) {
   ASSERT_EQ(trace.counters.size(), 1u);
   EXPECT_EQ(trace.counters[0].value, 512);
   EXPECT_TRUE(structure(trace).device);
+}
+
+// Two steps of two members each, written by torch.profiler: data/make_kineto.py.
+TEST(ChromeImportTest, ReadsAFileOfTorchProfiler) {
+  const auto traces = read_chrome_file(std::string(TRACE_DATA) + "/kineto_cpu.json.gz");
+  ASSERT_EQ(traces.size(), 1u);
+  const auto& trace = traces[0];
+  EXPECT_EQ(trace.passes, 2);
+  EXPECT_EQ(trace.members, 2);
+  std::map<std::pair<std::int32_t, std::int32_t>, int> products;  // by pass and member
+  for (std::size_t i = 0; i < trace.slices.size(); ++i) {
+    if (trace.names[trace.slices.name(i)] == "aten::addmm")
+      ++products[{trace.slices.pass(i), trace.slices.member(i)}];
+  }
+  const std::map<std::pair<std::int32_t, std::int32_t>, int> expected = {
+      {{0, 0}, 2}, {{0, 1}, 2}, {{1, 0}, 2}, {{1, 1}, 2}};
+  EXPECT_EQ(products, expected);
+  EXPECT_GT(memory_use(trace).peak, 0);
+  const auto spent = activity(trace, structure(trace));
+  EXPECT_EQ(spent.passes, 2);
+  EXPECT_GT(spent.launches, 2 * 2 * 3);  // two layers and an activation each
+  EXPECT_GT(spent.busy, 0);
 }
 
 TEST(ChromeImportTest, ReadsABareListOfEvents) {
