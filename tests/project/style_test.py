@@ -96,7 +96,8 @@ class Style(unittest.TestCase):
 
     def test_headers_with_libtorch(self):
         self.headers_compile_alone([path for path in files(".h") if path.parts[0] in FOLDERS and not without_libtorch(path)],
-                                   "-isystem", LIBTORCH_INCLUDE)
+                                   "-isystem", LIBTORCH_INCLUDE,
+                                   "-isystem", os.path.join(LIBTORCH_INCLUDE, "../../nvidia/cu13/include"))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,214 @@
+#include "cuda/activity_capture.h"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <vector>
+
+namespace wide::cuda {
+namespace {
+
+// Without these a capture is worth nothing; without the others it says less.
+constexpr std::array kNeeded = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_RUNTIME};
+constexpr std::array kWanted = {CUPTI_ACTIVITY_KIND_DRIVER,   CUPTI_ACTIVITY_KIND_MEMCPY,
+                                CUPTI_ACTIVITY_KIND_MEMSET,   CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+                                CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+                                CUPTI_ACTIVITY_KIND_MARKER};
+// Called by the thousand, and of no interest.
+constexpr std::array<std::string_view, 7> kNoisy = {
+    "cudaGetDevice",  "cudaSetDevice",          "cudaGetLastError",     "cudaPeekAtLastError",
+    "cudaEventQuery", "cudaDeviceGetAttribute", "cudaStreamIsCapturing"};
+constexpr CUpti_CallbackId kMostRuntimeCalls = 1024;
+constexpr auto kKindOfIds = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
+constexpr std::size_t kAlignment = 8;
+
+using Buffer = std::unique_ptr<std::uint8_t, decltype(&std::free)>;
+
+Buffer make_buffer(std::size_t bytes) {
+  return {static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, bytes)), &std::free};
+}
+
+}  // namespace
+
+struct ActivityCapture::State {
+  struct Filled {
+    Buffer bytes;
+    std::size_t valid;
+  };
+
+  State(const CuptiApi& table, Settings given) : api(table), settings(std::move(given)) {}
+
+  std::optional<Refusal> start();
+  void stop(profiler::Trace& trace);
+  void switch_off();
+  void quieten() const;
+
+  static void request(std::uint8_t** buffer, std::size_t* size, std::size_t* most);
+  static void complete(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size,
+                       std::size_t valid);
+  static std::atomic<State*> current;
+
+  const CuptiApi& api;
+  Settings settings;
+  std::mutex mutex;
+  std::vector<Buffer> free;
+  std::vector<Filled> filled;
+  std::vector<CUpti_ActivityKind> enabled;
+  std::vector<std::string> missing;
+  std::unordered_map<std::uint64_t, Place> places;
+  std::uint64_t next_id = 1, dropped = 0, started = 0, late_buffers = 0;
+  std::int64_t base_ns = 0;
+  bool running = false;
+};
+
+std::atomic<ActivityCapture::State*> ActivityCapture::State::current{nullptr};
+
+// CUPTI owns a buffer from here until it completes it. A capture that has ended still gets what was under
+// way.
+void ActivityCapture::State::request(std::uint8_t** buffer, std::size_t* size, std::size_t* most) {
+  *most = 0;
+  auto* const state = current.load();
+  if (!state) {
+    *buffer = nullptr, *size = 0;
+    return;
+  }
+  const std::lock_guard lock(state->mutex);
+  if (state->free.empty()) {
+    state->free.push_back(make_buffer(state->settings.buffer_bytes));
+    ++state->late_buffers;
+  }
+  *buffer = state->free.back().release();
+  *size = *buffer ? state->settings.buffer_bytes : 0;
+  state->free.pop_back();
+}
+
+void ActivityCapture::State::complete(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
+                                      std::size_t, std::size_t valid) {
+  Buffer bytes(buffer, &std::free);
+  auto* const state = current.load();
+  if (!state) return;
+  std::size_t lost = 0;
+  const bool told = state->api.dropped_records(context, stream, &lost) == CUPTI_SUCCESS;
+  const std::lock_guard lock(state->mutex);
+  if (told) state->dropped += lost;
+  if (buffer && valid > 0) state->filled.push_back({std::move(bytes), valid});
+}
+
+void ActivityCapture::State::quieten() const {
+  for (CUpti_CallbackId id = 1; id < kMostRuntimeCalls; ++id) {
+    const char* name = nullptr;
+    if (api.callback_name(CUPTI_CB_DOMAIN_RUNTIME_API, id, &name) != CUPTI_SUCCESS || !name) continue;
+    for (const auto noisy : kNoisy) {
+      if (std::string_view(name).starts_with(noisy)) api.enable_runtime_call(id, 0);
+    }
+  }
+}
+
+std::optional<Refusal> ActivityCapture::State::start() {
+  State* nobody = nullptr;
+  if (!current.compare_exchange_strong(nobody, this))
+    return Refusal{"another capture is under way in this process", "finish it first"};
+  while (free.size() < settings.buffers) free.push_back(make_buffer(settings.buffer_bytes));
+  static std::set<decltype(api.register_callbacks)> registered;
+  if (!registered.contains(api.register_callbacks)) {
+    if (const auto code = api.register_callbacks(request, complete); code != CUPTI_SUCCESS) {
+      current = nullptr;
+      return explain(api, code, "cuptiActivityRegisterCallbacks");
+    }
+    registered.insert(api.register_callbacks);
+  }
+  for (const auto kind : kNeeded) {
+    if (const auto code = api.enable(kind); code != CUPTI_SUCCESS) {
+      switch_off();
+      current = nullptr;
+      return explain(api, code, "cuptiActivityEnable");
+    }
+    enabled.push_back(kind);
+  }
+  for (const auto kind : kWanted) {
+    if (const auto code = api.enable(kind); code == CUPTI_SUCCESS) {
+      enabled.push_back(kind);
+    } else {
+      missing.push_back(explain(api, code, "cuptiActivityEnable of kind " + std::to_string(kind)).reason);
+    }
+  }
+  quieten();
+  api.timestamp(&started);
+  base_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                std::chrono::system_clock::now().time_since_epoch())
+                .count();
+  running = true;
+  if (settings.sentinel) settings.sentinel();
+  return std::nullopt;
+}
+
+void ActivityCapture::State::switch_off() {
+  for (const auto kind : enabled) api.disable(kind);
+  enabled.clear();
+}
+
+void ActivityCapture::State::stop(profiler::Trace& trace) {
+  const auto flushed = api.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  switch_off();
+  current = nullptr;
+  running = false;
+  if (flushed != CUPTI_SUCCESS)
+    trace.completeness.fail("the last records may be missing: " +
+                            explain(api, flushed, "cuptiActivityFlushAll").reason);
+  for (const auto& reason : missing) trace.completeness.fail("a kind of record is missing: " + reason);
+}
+
+ActivityCapture::ActivityCapture(const CuptiApi& api, Settings settings)
+    : state_(std::make_unique<State>(api, std::move(settings))) {}
+
+ActivityCapture::~ActivityCapture() {
+  if (!state_->running) return;
+  profiler::Trace unwanted;
+  state_->stop(unwanted);
+}
+
+std::optional<Refusal> ActivityCapture::start() {
+  return state_->start();
+}
+
+void ActivityCapture::enter(const Place& place) {
+  std::uint64_t id = 0;
+  {
+    const std::lock_guard lock(state_->mutex);
+    id = state_->next_id++;
+    state_->places[id] = place;
+  }
+  state_->api.push_external(kKindOfIds, id);
+}
+
+void ActivityCapture::leave() {
+  std::uint64_t last = 0;
+  state_->api.pop_external(kKindOfIds, &last);
+}
+
+void ActivityCapture::finish(profiler::Trace& trace) {
+  state_->stop(trace);
+  trace.base_ns = state_->base_ns;
+  trace.completeness.dropped += state_->dropped;
+  if (state_->late_buffers > 0)
+    trace.facts["buffers made during the capture"] = std::to_string(state_->late_buffers);
+  ActivityReader reader(state_->api, trace, state_->started);
+  for (auto& buffer : state_->filled) reader.read(buffer.bytes.get(), buffer.valid);
+  reader.finish(state_->places, state_->settings.sentinel ? state_->settings.sentinel_name : "");
+  state_->filled.clear();
+}
+
+std::optional<Refusal> other_subscriber(const CuptiApi& api) {
+  CUpti_SubscriberHandle handle{};
+  const auto code = api.subscribe(
+      &handle, [](void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}, nullptr);
+  if (code != CUPTI_SUCCESS) return explain(api, code, "cuptiSubscribe");
+  api.unsubscribe(handle);
+  return std::nullopt;
+}
+
+}  // namespace wide::cuda

@@ -1,0 +1,24 @@
+#include "cuda/cupti_api.h"
+
+namespace wide::cuda {
+
+const CuptiApi& linked_cupti() {
+  static const CuptiApi kApi = {cuptiGetVersion,
+                                cuptiGetResultString,
+                                cuptiGetTimestamp,
+                                cuptiActivityRegisterCallbacks,
+                                cuptiActivityEnable,
+                                cuptiActivityDisable,
+                                cuptiActivityFlushAll,
+                                cuptiActivityGetNextRecord,
+                                cuptiActivityGetNumDroppedRecords,
+                                cuptiActivityEnableRuntimeApi,
+                                cuptiGetCallbackName,
+                                cuptiActivityPushExternalCorrelationId,
+                                cuptiActivityPopExternalCorrelationId,
+                                cuptiSubscribe,
+                                cuptiUnsubscribe};
+  return kApi;
+}
+
+}  // namespace wide::cuda

@@ -1,0 +1,72 @@
+#include "cuda/seam.h"
+
+#include <dlfcn.h>
+
+#include <exception>
+
+#include "cuda/activity_capture.h"
+#include "cuda/driver.h"
+
+namespace wide::cuda {
+namespace {
+
+void find_cupti(Report& report) {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<void*>(&cuptiGetVersion), &info) != 0 && info.dli_fname)
+    report.cupti_library = info.dli_fname;
+  std::uint32_t version = 0;
+  if (linked_cupti().get_version(&version) == CUPTI_SUCCESS) report.cupti_version = std::to_string(version);
+}
+
+// An empty kernel, launched and looked for: whether traces of this machine can be complete.
+void try_tracing(const Driver& driver, Report& report) {
+  profiler::Trace trace;
+  std::optional<Refusal> launch;
+  ActivityCapture::Settings settings;
+  settings.buffers = 1;
+  settings.sentinel = [&] { launch = driver.launch_sentinel(); };
+  settings.sentinel_name = kSentinelKernel;
+  ActivityCapture capture(linked_cupti(), settings);
+  if (const auto refusal = capture.start()) {
+    report.tracing = refusal->text();
+    return;
+  }
+  capture.finish(trace);
+  report.traced = trace.completeness.complete && !launch;
+  if (launch) {
+    report.tracing = launch->text();
+  } else if (report.traced) {
+    report.tracing = "a test kernel was launched and seen";
+  } else {
+    for (const auto& reason : trace.completeness.because)
+      report.tracing.append(report.tracing.empty() ? "" : "; ").append(reason);
+  }
+}
+
+void fill(Report& report) {
+  find_cupti(report);
+  static Driver driver;
+  if (const auto refusal = driver.open()) {
+    report.driver_library = driver.path();
+    report.reason = refusal->reason, report.remedy = refusal->remedy;
+    return;
+  }
+  report.driver_library = driver.path();
+  report.driver_version = driver.version();
+  report.devices = driver.devices();
+  if (const auto other = other_subscriber(linked_cupti())) report.other_subscriber = other->text();
+  try_tracing(driver, report);
+}
+
+}  // namespace
+}  // namespace wide::cuda
+
+int wide_cuda_seam_version() {
+  return wide::cuda::kSeamVersion;
+}
+
+void wide_cuda_report(wide::cuda::Report* report) try {
+  wide::cuda::fill(*report);
+} catch (const std::exception& error) {
+  report->reason = error.what();
+}

@@ -1,0 +1,31 @@
+#pragma once
+// What the program asks of libwide_cuda.so, which it opens at run time where there is one. See README.md.
+
+#include <string>
+#include <vector>
+
+namespace wide::cuda {
+
+inline constexpr int kSeamVersion = 1;
+
+/// What there is of CUDA, and whether it can be traced.
+struct Report {
+  std::string driver_library;  ///< path of libcuda; empty: none
+  std::string driver_version;  ///< the CUDA version that it supports: "13.0"
+  std::string cupti_library;   ///< path of the libcupti in use
+  std::string cupti_version;
+  std::vector<std::string> devices;
+  std::string reason, remedy;    ///< why no GPU can be used; empty: one can
+  std::string tracing;           ///< what came of tracing a test kernel; empty: not tried
+  bool traced = false;           ///< it was seen, complete
+  std::string other_subscriber;  ///< another profiler in this process; empty: none
+};
+
+}  // namespace wide::cuda
+
+extern "C" {
+/// kSeamVersion of the library: another one is not used.
+int wide_cuda_seam_version();
+/// Fills in all that can be found out; never throws. Takes up to a second where there is a GPU.
+void wide_cuda_report(wide::cuda::Report* report);
+}

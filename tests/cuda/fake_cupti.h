@@ -1,0 +1,51 @@
+#pragma once
+// A CUPTI that replays a stream of activity records, with whatever faults a test plans.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cuda/cupti_api.h"
+
+namespace wide::test {
+
+/// The stream that the fake hands out at the next flush, and what it answers. One at a time.
+struct FakeCupti {
+  FakeCupti();
+  ~FakeCupti();
+
+  // The stream, in the order in which it is handed out.
+  void launch(std::uint32_t correlation, std::uint64_t start, std::uint32_t thread = 1, bool fails = false,
+              const char* call = "cudaLaunchKernel_v7000");
+  void kernel(std::uint32_t correlation, std::uint64_t start, std::uint64_t end, const char* name = "gemm",
+              std::uint32_t stream = 7);
+  void graph_kernel(std::uint32_t correlation, std::uint64_t start, std::uint64_t node);
+  void copy(std::uint32_t correlation, std::uint64_t start, std::uint64_t end);
+  void external(std::uint32_t correlation, std::uint64_t id);
+  void range(std::uint32_t id, std::uint64_t start, std::uint64_t end, const char* name);
+  void unknown(int kind);
+  void next_buffer() { buffers_.emplace_back(); }
+
+  // Answers.
+  std::map<CUpti_ActivityKind, CUptiResult> enable_fails;
+  CUptiResult register_fails = CUPTI_SUCCESS, flush_fails = CUPTI_SUCCESS, subscribe_fails = CUPTI_SUCCESS;
+  CUptiResult record_fails = CUPTI_SUCCESS;  ///< instead of the end of each buffer
+  std::size_t dropped = 0;                   ///< told once
+
+  // What was asked of it.
+  std::vector<CUpti_ActivityKind> enabled;
+  std::vector<std::string> quietened;
+  std::vector<std::uint64_t> externals;  ///< pushed now
+  int registrations = 0, buffers_taken = 0;
+
+  static const cuda::CuptiApi& api();
+
+ private:
+  friend struct FakeCalls;
+  template <typename Record>
+  void add(const Record& record);
+  std::vector<std::vector<std::uint8_t>> buffers_;
+};
+
+}  // namespace wide::test
