@@ -95,6 +95,12 @@ std::vector<NodeCandidates> ask_for(const Graph& graph, const std::vector<ValueS
 
 }  // namespace
 
+bool Plan::at_build(const Node& node) const {
+  return !node.results.empty() && std::all_of(node.results.begin(), node.results.end(), [&](ValueId id) {
+    return id < 0 || values[static_cast<std::size_t>(id)].constant;
+  });
+}
+
 std::int64_t Plan::sequential() const {
   return std::count_if(nodes.begin(), nodes.end(),
                        [](const NodePlan& node) { return node.strategy == kSequential.name; });
@@ -192,7 +198,9 @@ std::string print(const Graph& graph, const Plan& plan) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const auto& node = plan.nodes[i];
     print_conversions(i);
-    text.append(print(graph, graph.nodes[i])).append("\n    # ").append(node.strategy);
+    text.append(print(graph, graph.nodes[i])).append("\n    # ");
+    if (plan.at_build(graph.nodes[i])) text.append("once, at build: ");
+    text.append(node.strategy);
     if (!node.primitive.empty()) text.append(" of ").append(node.primitive);
     text.append("; ").append(layouts_text(node.offer.operands));
     text.append(" => ").append(layouts_text(node.offer.results));

@@ -41,6 +41,8 @@ struct Plan {
   bool exact = true;                    ///< the layouts are the best for these costs
 
   /// Tensor-computing nodes that run one member after the other.
+  /// Whether a node is computed once, at build: nothing that it reads changes between passes.
+  bool at_build(const Node& node) const;
   std::int64_t sequential() const;
   std::int64_t copying_conversions() const;
 };

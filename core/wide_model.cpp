@@ -375,9 +375,11 @@ Coverage coverage(const Build& build) {
   const auto& plan = build.plan();
   for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
     const auto& node = plan.nodes[i];
-    if (node.strategy == kConstantStrategy) {
+    if (node.strategy == kConstantStrategy || plan.at_build(build.optimized.nodes[i])) {
       ++result.constant;
-    } else if (node.strategy == kSharedStrategy) {
+      continue;
+    }
+    if (node.strategy == kSharedStrategy) {
       ++result.shared;
     } else {
       ++result.nodes;
