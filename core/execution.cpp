@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -12,46 +13,26 @@
 namespace wide {
 namespace {
 
-// One team for the process: executions on threads take turns with it.
-class SharedTeam {
+// The teams of the process, one of each size: executions on threads take turns with them.
+class SharedTeams {
  public:
   /// Calls work(0) … work(count - 1) on `size` threads.
   void run(std::size_t size, std::size_t count, const std::function<void(std::size_t)>& work) {
     const std::lock_guard lock(mutex_);
-    if (!team_ || size_ != size) {
-      team_ = std::make_unique<ThreadTeam>(size);
-      size_ = size;
-    }
-    team_->run(count, work);
+    auto& team = teams_[size];
+    if (!team) team = std::make_unique<ThreadTeam>(size);
+    team->run(count, work);
   }
 
  private:
   std::mutex mutex_;
-  std::unique_ptr<ThreadTeam> team_;
-  std::size_t size_ = 0;
+  std::map<std::size_t, std::unique_ptr<ThreadTeam>> teams_;
 };
 
-SharedTeam& shared_team() {
-  static auto* team = new SharedTeam;  // never destroyed: threads may be waiting at exit
-  return *team;
+SharedTeams& shared_teams() {
+  static auto* teams = new SharedTeams;  // never destroyed: threads may be waiting at exit
+  return *teams;
 }
-
-// libtorch with `count` threads on this thread; 0 leaves it alone.
-class WithThreads {
- public:
-  explicit WithThreads(int count) : before_(at::get_num_threads()), changed_(count > 0 && count != before_) {
-    if (changed_) at::set_num_threads(count);
-  }
-  ~WithThreads() {
-    if (changed_) at::set_num_threads(before_);
-  }
-  WithThreads(const WithThreads&) = delete;
-  WithThreads& operator=(const WithThreads&) = delete;
-
- private:
-  int before_;
-  bool changed_;
-};
 
 // The members [first, first + count) of a value; alone: the one member's tensor.
 WideTensor part_of(const WideTensor& value, std::int64_t first, std::int64_t count, bool alone) {
@@ -148,16 +129,18 @@ MemoryPlan::Statistics Execution::memory() const {
 
 std::vector<ExecutionOutput> Execution::run(std::span<const WideTensor> inputs, MemoryPool& pool) const {
   std::vector<std::vector<WideTensor>> results(parts_.size());
+  const bool inference = c10::InferenceMode::is_enabled();
+  const auto run_one = [&](std::size_t i) {
+    const c10::InferenceMode mode(inference);
+    results[i] = run_part(parts_[i], inputs, pool);
+  };
   if (schedule_.workers > 1 && parts_.size() > 1) {
     const auto size = std::min<std::size_t>(static_cast<std::size_t>(schedule_.workers), parts_.size());
-    const bool inference = c10::InferenceMode::is_enabled();
-    shared_team().run(size, parts_.size(), [&](std::size_t i) {
-      const c10::InferenceMode mode(inference);
-      results[i] = run_part(parts_[i], inputs, pool);
-    });
+    shared_teams().run(size, parts_.size(), run_one);
+  } else if (schedule_.threads == 1 && at::get_num_threads() > 1) {
+    shared_teams().run(1, parts_.size(), run_one);
   } else {
-    const WithThreads threads(schedule_.threads);
-    for (std::size_t i = 0; i < parts_.size(); ++i) results[i] = run_part(parts_[i], inputs, pool);
+    for (std::size_t i = 0; i < parts_.size(); ++i) run_one(i);
   }
   std::vector<ExecutionOutput> outputs(mapped_outputs_.size());
   for (std::size_t k = 0; k < outputs.size(); ++k) {

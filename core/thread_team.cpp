@@ -26,8 +26,9 @@ void wait_while(const std::atomic<Value>& atomic, Value old) {
 
 ThreadTeam::ThreadTeam(std::size_t size) {
   const auto threads = at::get_num_threads();
-  busy_ = std::max<std::size_t>(size, 1) - 1;
-  for (std::size_t i = 1; i < size; ++i) threads_.emplace_back([this] { serve(); });
+  size = std::max<std::size_t>(size, 1);
+  busy_ = size;
+  for (std::size_t i = 0; i < size; ++i) threads_.emplace_back([this] { serve(); });
   for (auto left = busy_.load(); left > 0; left = busy_.load()) wait_while(busy_, left);
   // set_num_threads is per thread, but also what threads born later start with.
   at::set_num_threads(threads);
@@ -74,11 +75,7 @@ void ThreadTeam::run(std::size_t count, const std::function<void(std::size_t)>& 
   busy_ = threads_.size();
   ++round_;
   round_.notify_all();
-  const auto threads = at::get_num_threads();
-  at::set_num_threads(1);
-  take_items();
   for (auto left = busy_.load(); left > 0; left = busy_.load()) wait_while(busy_, left);
-  at::set_num_threads(threads);
   if (failure_) std::rethrow_exception(failure_);
 }
 

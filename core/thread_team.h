@@ -10,10 +10,12 @@
 
 namespace wide {
 
-/// Runs work items side by side with the calling thread as one of the team.
+/// Runs work items side by side while the calling thread waits. It takes no item itself: for that it would
+/// have to be set to one intra-op thread and back, and at::set_num_threads() drops oneDNN's prepared kernels,
+/// which whoever runs next would pay for.
 class ThreadTeam {
  public:
-  /// `size` threads, the caller included; at least 1.
+  /// `size` threads; at least 1.
   explicit ThreadTeam(std::size_t size);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
