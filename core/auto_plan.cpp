@@ -35,15 +35,18 @@ int inner_threads(const Schedule& schedule) {
 
 class WithThreads {
  public:
-  explicit WithThreads(int count) : before_(at::get_num_threads()) {
-    if (count > 0) at::set_num_threads(count);
+  explicit WithThreads(int count) : before_(at::get_num_threads()), changed_(count > 0 && count != before_) {
+    if (changed_) at::set_num_threads(count);
   }
-  ~WithThreads() { at::set_num_threads(before_); }
+  ~WithThreads() {
+    if (changed_) at::set_num_threads(before_);
+  }
   WithThreads(const WithThreads&) = delete;
   WithThreads& operator=(const WithThreads&) = delete;
 
  private:
   int before_;
+  bool changed_;  ///< at::set_num_threads() drops oneDNN's prepared kernels even where nothing changes
 };
 
 struct Plans {

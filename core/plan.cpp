@@ -101,11 +101,6 @@ bool Plan::at_build(const Node& node) const {
   });
 }
 
-std::int64_t Plan::sequential() const {
-  return std::count_if(nodes.begin(), nodes.end(),
-                       [](const NodePlan& node) { return node.strategy == kSequential.name; });
-}
-
 std::int64_t Plan::copying_conversions() const {
   return std::count_if(conversions.begin(), conversions.end(),
                        [](const Conversion& one) { return one.copies; });

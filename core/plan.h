@@ -40,10 +40,8 @@ struct Plan {
   double cost = 0;                      ///< nanoseconds of a pass, as far as costs are known
   bool exact = true;                    ///< the layouts are the best for these costs
 
-  /// Tensor-computing nodes that run one member after the other.
   /// Whether a node is computed once, at build: nothing that it reads changes between passes.
   bool at_build(const Node& node) const;
-  std::int64_t sequential() const;
   std::int64_t copying_conversions() const;
 };
 
