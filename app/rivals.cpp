@@ -3,8 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
-#include <algorithm>
-
+#include "core/side_by_side.h"
 #include "formats/error.h"
 
 namespace wide::app {
@@ -23,8 +22,6 @@ SeparateRuns::SeparateRuns(WideModel& model, std::span<const ModelInput> inputs)
     }
     values_.push_back(std::move(values));
   }
-  team_ =
-      std::make_unique<ThreadTeam>(std::min(values_.size(), static_cast<std::size_t>(at::get_num_threads())));
 }
 
 std::vector<c10::IValue> SeparateRuns::run_member(std::size_t i) const {
@@ -42,7 +39,8 @@ std::function<void()> SeparateRuns::contender(const std::string& name) const {
   if (name == "threads") {
     return [this] {
       std::vector<std::vector<c10::IValue>> outputs(values_.size());
-      team_->run(values_.size(), [&](std::size_t i) { outputs[i] = run_member(i); });
+      const auto threads = static_cast<std::size_t>(at::get_num_threads());
+      run_side_by_side(values_.size(), threads, [&](std::size_t i) { outputs[i] = run_member(i); });
     };
   }
   throw Error("preset", "there is no rival '" + name + "'; there are eager and threads");

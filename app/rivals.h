@@ -4,12 +4,10 @@
 #include <ATen/core/ivalue.h>
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/interpreter.h"
-#include "core/thread_team.h"
 #include "core/wide_model.h"
 
 namespace wide::app {
@@ -31,7 +29,6 @@ class SeparateRuns {
   const Graph& graph_;
   Interpreter interpreter_;
   std::vector<std::vector<c10::IValue>> values_;  ///< [member][graph input]
-  std::unique_ptr<ThreadTeam> team_;
 };
 
 }  // namespace wide::app

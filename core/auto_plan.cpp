@@ -19,7 +19,7 @@ const StopwatchOptions kPass{
     .rounds = 60, .sample_us = 300, .seconds_each = 0.4, .least_rounds = 6, .hopeless = 1.1};
 // A schedule whose operators alone take this much longer than the best pass so far is not built.
 constexpr double kHopeless = 1.3;
-// Only where one thread could be better than a team: below it, waking the team costs as much as the work.
+// Only where one thread could be better than several: below it, waking the others costs as much as the work.
 constexpr double kTinyNanoseconds = 500'000;
 
 std::uint64_t fingerprint(const std::string& text) {

@@ -4,35 +4,12 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <mutex>
 
-#include "core/thread_team.h"
+#include "core/side_by_side.h"
 
 namespace wide {
 namespace {
-
-// The teams of the process, one of each size: executions on threads take turns with them.
-class SharedTeams {
- public:
-  /// Calls work(0) … work(count - 1) on `size` threads.
-  void run(std::size_t size, std::size_t count, const std::function<void(std::size_t)>& work) {
-    const std::lock_guard lock(mutex_);
-    auto& team = teams_[size];
-    if (!team) team = std::make_unique<ThreadTeam>(size);
-    team->run(count, work);
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::size_t, std::unique_ptr<ThreadTeam>> teams_;
-};
-
-SharedTeams& shared_teams() {
-  static auto* teams = new SharedTeams;  // never destroyed: threads may be waiting at exit
-  return *teams;
-}
 
 // The members [first, first + count) of a value; alone: the one member's tensor.
 WideTensor part_of(const WideTensor& value, std::int64_t first, std::int64_t count, bool alone) {
@@ -135,10 +112,9 @@ std::vector<ExecutionOutput> Execution::run(std::span<const WideTensor> inputs, 
     results[i] = run_part(parts_[i], inputs, pool);
   };
   if (schedule_.workers > 1 && parts_.size() > 1) {
-    const auto size = std::min<std::size_t>(static_cast<std::size_t>(schedule_.workers), parts_.size());
-    shared_teams().run(size, parts_.size(), run_one);
+    run_side_by_side(parts_.size(), static_cast<std::size_t>(schedule_.workers), run_one);
   } else if (schedule_.threads == 1 && at::get_num_threads() > 1) {
-    shared_teams().run(1, parts_.size(), run_one);
+    run_side_by_side(parts_.size(), 1, run_one);
   } else {
     for (std::size_t i = 0; i < parts_.size(); ++i) run_one(i);
   }
