@@ -2,10 +2,12 @@
 //   x [N, …]; dropout: x, p, train; feature_dropout: whole channels, mask [N, B, C, 1…]
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
 
 #include <algorithm>
 
 #include "core/sequential.h"
+#include "core/side_by_side.h"
 #include "primitives/support.h"
 
 namespace wide {
@@ -57,9 +59,15 @@ Kernel prepare_independent(const Call& call, const Offer&) {
     auto* streams = MemberStreams::current();
     auto otherwise = at::detail::getDefaultCPUGenerator();
     const auto mask = at::empty(shape, in[*call.operand_of(kX)].options().requires_grad(false));
-    for (std::int64_t i = 0; i < call.members; ++i)
-      draw(mask.select(0, i), probability,
-           streams ? streams->generator(static_cast<std::size_t>(i)) : otherwise);
+    // A generator draws one number after the other; members have one each, so they draw side by side.
+    const auto members = static_cast<std::size_t>(call.members);
+    const auto threads = streams ? static_cast<std::size_t>(at::get_num_threads()) : 1;
+    const bool inference = c10::InferenceMode::is_enabled();
+    run_side_by_side(members, threads, [&](std::size_t i) {
+      const c10::InferenceMode mode(inference);
+      draw(mask.select(0, static_cast<std::int64_t>(i)), probability,
+           streams ? streams->generator(i) : otherwise);
+    });
     out[0] = apply(call, in, mask);
   };
 }
