@@ -35,7 +35,9 @@ struct Runner {
   std::vector<double> samples;  ///< one a round, from the first
   bool failed = false, dropped = false;
 
-  double time() const { return failed ? kNever : lower_quartile(samples); }
+  double last_look = kNever;  ///< of one that was dropped, after all rounds
+
+  double time() const { return failed ? kNever : std::min(lower_quartile(samples), last_look); }
 };
 
 // One sample of `one` over the sample of `other` in the same round, for all rounds that both ran in.
@@ -60,6 +62,10 @@ class Race {
       for (auto& runner : runners_) {
         if (!runner.dropped) guarded(runner, [&] { sample(runner); });
       }
+    }
+    for (auto& runner : runners_) {
+      if (runner.dropped && !is_spent(runner))
+        guarded(runner, [&] { runner.last_look = time_of(runner, runner.repeats); });
     }
     return times();
   }
@@ -106,10 +112,12 @@ class Race {
                              [&](const Runner& a, const Runner& b) { return ratio(a) < ratio(b); });
   }
 
+  bool is_spent(const Runner& runner) const { return runner.spent > options_.seconds_each * 1e9; }
+
   void drop() {
     const auto& fastest = best();
     for (auto& runner : runners_) {
-      if (runner.spent > options_.seconds_each * 1e9) runner.dropped = true;
+      if (is_spent(runner)) runner.dropped = true;
       if (&runner != &fastest && lower_quartile(ratios(runner, fastest)) > options_.hopeless)
         runner.dropped = true;
     }
@@ -120,8 +128,11 @@ class Race {
     if (runners_.empty()) return times;
     const auto& fastest = best();
     for (const auto& runner : runners_) {
-      const double ratio = &runner == &fastest ? 1 : quantile(ratios(runner, fastest), 1, 2);
-      times.push_back(runner.failed ? kNever : fastest.time() * ratio);
+      // The few rounds of one that was dropped were the first, in which the machine may have been in another
+      // mood and the caches were everyone's, the fastest's too: neither its ratio nor its time then is what
+      // the others have now, but its last look is.
+      const bool ratio_holds = &runner != &fastest && !runner.dropped && !runner.failed;
+      times.push_back(ratio_holds ? fastest.time() * quantile(ratios(runner, fastest), 1, 2) : runner.time());
     }
     return times;
   }

@@ -12,13 +12,13 @@ struct StopwatchOptions {
   double sample_us = 60;       ///< a function is repeated until a sample is this long
   double seconds_each = 0.03;  ///< a function is not run for longer in all, but `least_rounds` times
   int least_rounds = 5;
-  double hopeless = 1.5;  ///< after `least_rounds`, one this much slower than the best is not run again
+  double hopeless = 1.5;             ///< after `least_rounds`, one this much slower than the best is given up
   std::function<double()> now = {};  ///< nanoseconds; the steady clock where none is given
 };
 
 /// Nanoseconds of a call of each; infinity for one that throws. That of the best is the lower quartile of its
 /// samples, the others' are relative to it, by the median of the ratios within rounds: the machine's slow
-/// moments cancel out, whoever was run for longer.
+/// moments cancel out. One that was given up is looked at once more when the others are done.
 std::vector<double> time_in_turns(std::span<const std::function<void()>> functions,
                                   const StopwatchOptions& options = {});
 
