@@ -2,6 +2,8 @@
 
 #include <c10/core/impl/alloc_cpu.h>
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <mutex>
@@ -19,6 +21,40 @@ std::size_t size_class(std::size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
+// A number for this thread, from 1.
+std::uint64_t this_thread() {
+  static std::atomic<std::uint64_t> count{0};
+  thread_local const std::uint64_t number = ++count;
+  return number;
+}
+
+// Free blocks of one size. A thread gets those back that it had last: they are in its core's cache, while
+// another core would have to fetch them from there.
+class FreeBlocks {
+ public:
+  /// Room for as many in all; put() does not allocate then.
+  void reserve(std::size_t count) { blocks_.reserve(count); }
+
+  void put(BlockHeader* block) noexcept { blocks_.push_back(block); }
+
+  /// nullptr where there is none.
+  BlockHeader* take(std::uint64_t user) {
+    if (blocks_.empty()) return nullptr;
+    const auto its = std::find_if(blocks_.rbegin(), blocks_.rend(),
+                                  [&](const BlockHeader* block) { return block->user == user; });
+    const auto found = its == blocks_.rend() ? blocks_.end() - 1 : its.base() - 1;
+    auto* block = *found;
+    blocks_.erase(found);
+    return block;
+  }
+
+  const std::vector<BlockHeader*>& all() const { return blocks_; }
+  void clear() { blocks_.clear(); }
+
+ private:
+  std::vector<BlockHeader*> blocks_;  ///< the last one came back last
+};
+
 }  // namespace
 
 // What a pool holds. It lives until the pool is gone and its last block came back.
@@ -28,7 +64,7 @@ class MemoryPool::Shelf final : public MemorySource {
     const auto size = size_class(bytes);
     auto* block = free_block(size);
     if (!block) block = new_block(size);
-    return new (block) BlockHeader{this, size};
+    return new (block) BlockHeader{.source = this, .size = size, .user = this_thread()};
   }
 
   void give_back(BlockHeader* block) noexcept override {
@@ -41,7 +77,7 @@ class MemoryPool::Shelf final : public MemorySource {
         c10::free_cpu(block);
         last = outstanding_ == 0;
       } else {
-        free_[block->size].push_back(block);
+        free_[block->size].put(block);
       }
     }
     if (last) delete this;
@@ -66,7 +102,7 @@ class MemoryPool::Shelf final : public MemorySource {
   void poison() {
     const std::lock_guard lock(mutex_);
     for (auto& [size, blocks] : free_) {
-      for (auto* block : blocks) std::memset(block, 0xff, size);
+      for (auto* block : blocks.all()) std::memset(block->data(), 0xff, size - sizeof(BlockHeader));
     }
   }
 
@@ -80,11 +116,9 @@ class MemoryPool::Shelf final : public MemorySource {
     const std::lock_guard lock(mutex_);
     auto& blocks = free_[size];
     // Room for it is made now: giving back must not fail.
-    blocks.reserve(blocks.size() + static_cast<std::size_t>(outstanding_) + 1);
-    void* block = nullptr;
-    if (!blocks.empty()) {
-      block = blocks.back();
-      blocks.pop_back();
+    blocks.reserve(blocks.all().size() + static_cast<std::size_t>(outstanding_) + 1);
+    auto* block = blocks.take(this_thread());
+    if (block) {
       ++statistics_.reused;
       ++outstanding_;
       statistics_.bytes_in_use += static_cast<std::int64_t>(size);
@@ -104,14 +138,14 @@ class MemoryPool::Shelf final : public MemorySource {
 
   void release_free() {
     for (auto& [size, blocks] : free_) {
-      for (auto* block : blocks) c10::free_cpu(block);
-      statistics_.bytes_held -= static_cast<std::int64_t>(size * blocks.size());
+      for (auto* block : blocks.all()) c10::free_cpu(block);
+      statistics_.bytes_held -= static_cast<std::int64_t>(size * blocks.all().size());
       blocks.clear();
     }
   }
 
   mutable std::mutex mutex_;
-  std::unordered_map<std::size_t, std::vector<void*>> free_;  ///< blocks by size class
+  std::unordered_map<std::size_t, FreeBlocks> free_;  ///< by size class
   Statistics statistics_;
   std::int64_t outstanding_ = 0;
   bool closed_ = false;
