@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include "core/observe.h"
 #include "core/side_by_side.h"
 #include "formats/error.h"
 
@@ -26,6 +27,7 @@ SeparateRuns::SeparateRuns(WideModel& model, std::span<const ModelInput> inputs)
 
 std::vector<c10::IValue> SeparateRuns::run_member(std::size_t i) const {
   const c10::InferenceMode guard;
+  const ObservedMembers observed({static_cast<std::int64_t>(i), 1});
   return interpreter_.run(values_[i]);
 }
 

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
+#include "core/observe.h"
 #include "core/side_by_side.h"
 
 namespace wide {
@@ -79,6 +81,8 @@ std::size_t Execution::instructions() const {
 std::vector<WideTensor> Execution::run_part(const Part& part, std::span<const WideTensor> inputs,
                                             MemoryPool& pool) const {
   const auto own = parts_of(inputs, part.first, part.count, part.alone);
+  std::optional<ObservedMembers> observed;  // a single part works for all
+  if (parts_.size() > 1 || part.alone) observed.emplace(MemberRange{part.first, part.count});
   if (part.memory) {
     const MemoryPlan::Pass pass(*part.memory, pool);
     return part.program.run(own);

@@ -4,6 +4,7 @@
 
 #include <unordered_map>
 
+#include "core/observe.h"
 #include "core/torch_error.h"
 #include "formats/error.h"
 
@@ -46,7 +47,9 @@ std::vector<c10::IValue> Interpreter::run(std::span<const c10::IValue> inputs,
     slots[static_cast<std::size_t>(graph_->inputs[i].value)] = inputs[i];
   }
   std::vector<c10::IValue> operands, results;
+  auto* const watcher = run_observer.load(std::memory_order_relaxed);
   for (const auto& step : steps_) {
+    const ObservedStep observed(watcher, {static_cast<std::int32_t>(step.node), false, {}});
     operands.clear();
     for (const auto slot : step.operands) operands.push_back(slots[slot]);
     const auto& node = graph_->nodes[step.node];

@@ -44,7 +44,11 @@ class ProgramBuilder {
         program_.entries_.push_back({i, slot, state.layout});
       }
     }
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) add_node(graph_.nodes[i], plan_.nodes[i]);
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      node_ = static_cast<std::int32_t>(i);
+      add_node(graph_.nodes[i], plan_.nodes[i]);
+    }
+    node_ = -1;
     for (const auto& output : graph_.outputs) add_exit(output.value);
     free_after_last_use();
     program_.initial_ = std::move(constants_);
@@ -83,7 +87,9 @@ class ProgramBuilder {
          {source},
          {slot},
          {},
-         "%" + graph_.values[static_cast<std::size_t>(id)].name + " to layout " + std::string(name(layout))});
+         "%" + graph_.values[static_cast<std::size_t>(id)].name + " to layout " + std::string(name(layout)),
+         node_,
+         true});
     return slot;
   }
 
@@ -101,6 +107,7 @@ class ProgramBuilder {
     if (node_plan.strategy == kConstantStrategy) return evaluate(node, call, local.operands);
     Program::Instruction instruction;
     instruction.where = describe(graph_, node);
+    instruction.node = node_;
     for (std::size_t i = 0; i < local.operands.size(); ++i) {
       const auto slot = slot_in(local.operands[i], node_plan.offer.operands[i]);
       if (is_constant(slot)) call.operands[i].constant = constants_[slot];
@@ -174,6 +181,7 @@ class ProgramBuilder {
   const Graph& graph_;
   const Plan& plan_;
   std::int64_t members_;
+  std::int32_t node_ = -1;  ///< the one being added
   Program& program_;
   std::map<std::pair<ValueId, Layout>, std::size_t> slots_;
   std::vector<at::Tensor> constants_;
@@ -188,7 +196,11 @@ std::vector<WideTensor> Program::run(std::span<const WideTensor> inputs) const {
   auto slots = initial_;
   for (const auto& entry : entries_) slots[entry.slot] = inputs[entry.input].tensor;
   std::vector<at::Tensor> operands, results;
+  auto* const observer = run_observer.load(std::memory_order_relaxed);
   for (const auto& instruction : instructions_) {
+    const ObservedStep observed(
+        observer, {instruction.node, instruction.conversion,
+                   instruction.conversion ? std::string_view(instruction.where) : std::string_view()});
     operands.clear();
     for (const auto slot : instruction.operands) operands.push_back(slots[slot]);
     results.assign(instruction.results.size(), at::Tensor());

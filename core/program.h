@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/graph.h"
+#include "core/observe.h"
 #include "core/plan.h"
 
 namespace wide {
@@ -38,6 +39,8 @@ class Program {
     Kernel kernel;
     std::vector<std::size_t> operands, results, freed;
     std::string where;
+    std::int32_t node = -1;   ///< index into Graph::nodes; -1: a change of layout of an output
+    bool conversion = false;  ///< a change of layout before that node
   };
   struct Entry {  ///< an input that is not constant
     std::size_t input;

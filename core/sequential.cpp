@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "core/cost.h"
+#include "core/observe.h"
 #include "core/operators.h"
 #include "core/torch_bridge.h"
 #include "formats/error.h"
@@ -56,6 +57,7 @@ Kernel prepare(const Call& call, const Offer& offer) {
     std::vector<std::vector<at::Tensor>> parts(results.size());
     std::vector<c10::IValue> inputs(operands.size()), outputs;
     for (std::int64_t member = 0; member < kept.members; ++member) {
+      const ObservedMembers observed({member, 1});
       for (std::size_t i = 0; i < operands.size(); ++i) {
         inputs[i] =
             member_view(operands[i], layouts.operands[i], kept.operands[i].type, member, kept.members);
