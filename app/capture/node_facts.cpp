@@ -1,0 +1,90 @@
+#include "app/capture/node_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "core/candidates.h"
+#include "core/operators.h"
+#include "core/plan.h"
+#include "core/primitive.h"
+
+namespace wide::app {
+namespace {
+
+// Its results share memory with an operand: nothing is read or written.
+bool is_view(const Node& node) {
+  constexpr std::array<std::string_view, 2> kUsuallyViews = {"aten.reshape.default",
+                                                             "aten.flatten.using_ints"};
+  if (std::find(kUsuallyViews.begin(), kUsuallyViews.end(), node.op) != kUsuallyViews.end()) return true;
+  const auto op = find_operator(node.op);
+  if (!op || op->schema().returns().empty()) return false;
+  const auto* alias = op->schema().returns()[0].alias_info();
+  return alias && !alias->isWrite();
+}
+
+profiler::TraceNode named(const Graph& graph, const Node& node) {
+  profiler::TraceNode known;
+  known.name = describe(graph, node), known.op = node.op;
+  return known;
+}
+
+// Operations and bytes of all members together; `times` is how often the call is made for that.
+void count(const Build& build, const Node& node, const Call& call, double times, profiler::TraceNode& known) {
+  const auto copies = [&](bool mapped) { return (mapped ? static_cast<double>(call.members) : 1.0) * times; };
+  double elements = 0;
+  const bool any_mapped = std::any_of(call.operands.begin(), call.operands.end(),
+                                      [](const Operand& operand) { return operand.mapped; });
+  for (const auto& result : call.results) {
+    known.activation_bytes += static_cast<double>(result.bytes()) * copies(any_mapped);
+    elements += static_cast<double>(result.elements()) * copies(any_mapped);
+  }
+  const auto local = localize(node);
+  for (std::size_t k = 0; k < call.operands.size(); ++k) {
+    const auto& operand = call.operands[k];
+    const bool constant = build.plan().values[static_cast<std::size_t>(local.operands[k])].constant;
+    (constant ? known.weight_bytes : known.activation_bytes) +=
+        static_cast<double>(operand.type.bytes()) * copies(operand.mapped);
+  }
+  const auto* primitive = find_primitive(node.op);
+  known.flops = primitive && primitive->flops ? primitive->flops(call) * times : elements;
+}
+
+// Everything it reads is constant, so the program holds its results already.
+bool done_at_build(const Build& build, std::size_t i) {
+  const auto& plan = build.plan();
+  if (plan.nodes[i].strategy == kConstantStrategy) return true;
+  const auto& results = build.optimized.nodes[i].results;
+  return std::any_of(results.begin(), results.end(), [&](ValueId id) {
+    return id >= 0 && plan.values[static_cast<std::size_t>(id)].constant;
+  });
+}
+
+}  // namespace
+
+std::vector<profiler::TraceNode> wide_nodes(const Build& build, std::int64_t members) {
+  std::vector<profiler::TraceNode> nodes;
+  const auto& graph = build.optimized;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto& node = graph.nodes[i];
+    auto known = named(graph, node);
+    known.strategy = build.plan().nodes[i].strategy;
+    known.at_build = done_at_build(build, i);
+    const bool alone = known.strategy == kAloneStrategy;
+    const bool once = alone || known.strategy == kSharedStrategy;
+    if (!known.at_build && !is_view(node)) {
+      const auto call = make_call(graph, node, build.plan().values, once ? 1 : members);
+      count(build, node, call, alone ? static_cast<double>(members) : 1.0, known);
+    }
+    nodes.push_back(std::move(known));
+  }
+  return nodes;
+}
+
+std::vector<profiler::TraceNode> separate_nodes(const Build& build) {
+  std::vector<profiler::TraceNode> nodes;
+  for (const auto& node : build.canonical.nodes) nodes.push_back(named(build.canonical, node));
+  return nodes;
+}
+
+}  // namespace wide::app

@@ -1,0 +1,19 @@
+#pragma once
+// What a trace says of the nodes of a build: names, strategies, operations and bytes.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/wide_model.h"
+#include "profiler/trace/trace.h"
+
+namespace wide::app {
+
+/// By index into the nodes of the graph that is planned. Operations and bytes are those of one pass over all
+/// members; where a primitive does not count operations, one per element of the results.
+std::vector<profiler::TraceNode> wide_nodes(const Build& build, std::int64_t members);
+
+/// By index into the nodes of the graph that separate runs take: names only.
+std::vector<profiler::TraceNode> separate_nodes(const Build& build);
+
+}  // namespace wide::app

@@ -1,0 +1,92 @@
+#include "app/capture/profile_job.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/capture/cpu_capture.h"
+#include "app/capture/node_facts.h"
+#include "app/capture/thread_log.h"
+#include "app/rivals.h"
+#include "profiler/statistics.h"
+
+namespace wide::app {
+namespace {
+
+constexpr std::int64_t kWarmups = 3;
+constexpr double kMicrosecond = 1e3;
+// Beyond this a capture shows mostly itself.
+constexpr double kWorstSlowdown = 1.5;
+
+struct Way {
+  std::string name;
+  std::function<void()> run;
+  std::vector<double> untraced_us;
+};
+
+double timed(const std::function<void()>& run) {
+  const auto start = now();
+  run();
+  return static_cast<double>(now() - start) / kMicrosecond;
+}
+
+// All ways in turn, round after round, so that a drift of the machine hits them alike.
+void time_untraced(std::vector<Way>& ways, const ProfileOptions& options) {
+  for (auto& way : ways) {
+    for (std::int64_t i = 0; i < kWarmups; ++i) way.run();
+  }
+  const auto start = now();
+  const auto limit = options.seconds * static_cast<double>(ways.size()) * 1e9;
+  for (std::int64_t i = 0; i < options.passes; ++i) {
+    if (i >= kWarmups && static_cast<double>(now() - start) > limit) break;
+    for (auto& way : ways) way.untraced_us.push_back(timed(way.run));
+  }
+}
+
+void judge(profiler::Trace& trace, const std::vector<double>& traced_us, const Way& way) {
+  auto& badge = trace.completeness;
+  badge.traced_us = profiler::median(traced_us);
+  badge.untraced_us = profiler::median(way.untraced_us);
+  const auto slowdown = badge.traced_us / badge.untraced_us;
+  if (slowdown > kWorstSlowdown) {
+    badge.fail("a pass took " + std::to_string(static_cast<int>(std::lround(100 * (slowdown - 1)))) +
+               " % longer while it was captured: its times show the capture too");
+  }
+}
+
+profiler::Trace capture(const Way& way, std::vector<profiler::TraceNode> nodes, std::int64_t members,
+                        const ProfileOptions& options) {
+  const auto expected = static_cast<std::int64_t>(options.seconds * 1e6 / profiler::median(way.untraced_us));
+  const auto passes = std::clamp(expected, std::min(kWarmups, options.passes), options.passes);
+  way.run();
+  std::vector<double> traced_us;
+  CpuCapture capture({options.subject, way.name, members, std::move(nodes)});
+  for (std::int64_t i = 0; i < passes; ++i) traced_us.push_back(timed([&] { capture.pass(way.run); }));
+  auto trace = capture.finish();
+  judge(trace, traced_us, way);
+  trace.facts = {
+      {"dtype", options.dtype}, {"threads", std::to_string(at::get_num_threads())}, {"device", "cpu"}};
+  return trace;
+}
+
+}  // namespace
+
+std::vector<profiler::Trace> profile(WideModel& model, std::span<const ModelInput> inputs,
+                                     const ProfileOptions& options) {
+  const auto& build = model.build(inputs);
+  const SeparateRuns separate(model, inputs);
+  std::vector<Way> ways{{"wide", [&] { model.forward(inputs); }, {}}};
+  for (const auto& rival : options.rivals) ways.push_back({rival, separate.contender(rival), {}});
+  time_untraced(ways, options);
+  std::vector<profiler::Trace> traces;
+  for (const auto& way : ways) {
+    auto nodes = traces.empty() ? wide_nodes(build, model.members()) : separate_nodes(build);
+    traces.push_back(capture(way, std::move(nodes), model.members(), options));
+    traces.back().facts["mode"] = name(model.options().mode);
+  }
+  traces[0].facts["schedule"] = describe(build.planned.schedule, model.members());
+  return traces;
+}
+
+}  // namespace wide::app

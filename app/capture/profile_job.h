@@ -1,0 +1,27 @@
+#pragma once
+// Captures a wide model and its rivals, each in its own phase, after they were timed without a capture.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/wide_model.h"
+#include "profiler/trace/trace.h"
+
+namespace wide::app {
+
+struct ProfileOptions {
+  std::string subject;
+  std::string dtype = "float32";
+  std::int64_t passes = 20;  ///< captured of each way
+  double seconds = 1;        ///< of each way, timed or captured: slow models get fewer passes, at least 3
+  std::vector<std::string> rivals = {"eager"};
+};
+
+/// The trace of wide first, then one per rival, with untraced times in their badges.
+std::vector<profiler::Trace> profile(WideModel& model, std::span<const ModelInput> inputs,
+                                     const ProfileOptions& options);
+
+}  // namespace wide::app

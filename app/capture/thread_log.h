@@ -1,0 +1,54 @@
+#pragma once
+// One thread's part of a capture: a stack of what is open and a log of what has ended. No locks.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "profiler/trace/trace.h"
+
+namespace wide::app {
+
+/// Monotonic nanoseconds.
+std::int64_t now();
+
+class ThreadLog {
+ public:
+  ThreadLog(std::int64_t thread, std::size_t capacity) : thread_(thread), capacity_(capacity) {
+    slices_.reserve(capacity < kReserved ? capacity : kReserved);
+    open_.reserve(64);
+  }
+
+  void begin(profiler::Kind kind, std::string_view name, std::int32_t node, std::int32_t pass);
+  void begin_members(std::string_view name, std::int32_t first, std::int32_t count, std::int32_t pass);
+  void end();
+  void memory(double in_use) {
+    if (memory_.size() < capacity_) memory_.push_back({now(), 0, in_use});
+  }
+
+  /// First of the members that the calling thread is at work for; 0 where nobody said.
+  std::int32_t first_member() const {
+    return open_.empty() || open_.back().member < 0 ? 0 : open_.back().member;
+  }
+  bool idle() const { return open_.empty(); }
+  std::int64_t thread() const { return thread_; }
+  std::uint64_t dropped() const { return dropped_; }
+  std::uint64_t begun() const { return begun_; }
+  std::uint64_t ended() const { return ended_; }
+  const std::vector<profiler::Slice>& slices() const { return slices_; }
+  const std::vector<profiler::CounterPoint>& memory() const { return memory_; }
+  const profiler::NameTable& names() const { return names_; }
+
+ private:
+  static constexpr std::size_t kReserved = 1 << 16;
+  profiler::Slice inherit(profiler::Kind kind, std::string_view name, std::int32_t pass);
+
+  std::int64_t thread_;
+  std::size_t capacity_;
+  profiler::NameTable names_;
+  std::vector<profiler::Slice> open_, slices_;
+  std::vector<profiler::CounterPoint> memory_;
+  std::uint64_t dropped_ = 0, begun_ = 0, ended_ = 0;
+};
+
+}  // namespace wide::app

@@ -1,0 +1,33 @@
+// Times many small operators when asked to, over standard input and output. With `captured` it has captured
+// before.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "app/capture/cpu_capture.h"
+#include "app/capture/thread_log.h"
+
+int main(int argc, char** argv) {
+  at::set_num_threads(1);
+  const c10::InferenceMode guard;
+  auto tensor = at::ones({16});
+  const auto work = [&] {
+    for (int i = 0; i < 200; ++i) tensor = tensor + 1;  // an allocation each
+  };
+  if (argc > 1 && std::string(argv[1]) == "captured") {
+    wide::app::CpuCapture capture({"test", "wide", 1, {}});
+    for (int i = 0; i < 50; ++i) capture.pass(work);
+    capture.finish();
+  }
+  for (std::string line; std::getline(std::cin, line);) {
+    const auto request = nlohmann::json::parse(line);
+    if (!request.contains("runs")) break;
+    const auto runs = request["runs"].get<std::int64_t>();
+    const auto start = wide::app::now();
+    for (std::int64_t i = 0; i < runs; ++i) work();
+    std::cout << nlohmann::json{{"ns", wide::app::now() - start}} << std::endl;
+  }
+}
