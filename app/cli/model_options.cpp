@@ -7,6 +7,7 @@
 #include "app/exit_code.h"
 #include "app/plan_file.h"
 #include "core/members.h"
+#include "presets/preset.h"
 
 namespace wide::cli {
 
@@ -54,6 +55,14 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
   command.add_flag("--trust", options.trust, "allow TorchScript files, which are executable code");
 }
 
+std::map<std::string, std::int64_t> preset_sizes(const std::string& preset, const std::string& subject) {
+  const auto known = presets::read_preset(presets::find_preset(preset), {});
+  for (const auto& spec : known.cases) {
+    if (spec.subject == subject) return spec.shape;
+  }
+  return {};
+}
+
 StrategyChoice parse_strategies(const std::vector<std::string>& given) {
   StrategyChoice choice;
   for (const auto& text : given) add_choice(choice, text);
@@ -62,6 +71,9 @@ StrategyChoice parse_strategies(const std::vector<std::string>& given) {
 }
 
 BuildOptions build_options(const Context& context, const ModelOptions& options) {
+  for (const auto& device : context.engine.devices()) {
+    if (device.name == options.device && !device.usable) throw app::CannotMeasure("device", device.reason);
+  }
   BuildOptions build;
   build.mode = parse_mode(options.mode);
   build.strategies = parse_strategies(options.strategies);
@@ -79,9 +91,6 @@ BuildOptions build_options(const Context& context, const ModelOptions& options) 
 
 WideModel load_model(const Context& context, const ModelOptions& options, std::optional<std::int64_t> copies,
                      std::optional<BuildOptions> given) {
-  for (const auto& device : context.engine.devices()) {
-    if (device.name == options.device && !device.usable) throw app::CannotMeasure("device", device.reason);
-  }
   auto build = given ? std::move(*given) : build_options(context, options);
   build.pipeline.snapshots = copies.has_value();
   const std::vector<std::filesystem::path> models(options.models.begin(), options.models.end());

@@ -2,6 +2,7 @@
 // What commands that take a user's model have in common on the command line.
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ struct ModelOptions {
 void add_model_options(CLI::App& command, ModelOptions& options, bool required = true);
 
 /// What `options` say of planning: strategies, a stored plan, the cost book of this machine. Throws
-/// wide::Error.
+/// wide::Error, and app::CannotMeasure for a device that is not there.
 BuildOptions build_options(const Context& context, const ModelOptions& options);
 
 /// Loads the members and logs the loader's warnings. Throws wide::Error, and app::CannotMeasure for a device
@@ -35,6 +36,10 @@ BuildOptions build_options(const Context& context, const ModelOptions& options);
 /// that is given (printed graphs need no real ones), else itself. `copies` also keeps the text of each stage.
 WideModel load_model(const Context& context, const ModelOptions& options,
                      std::optional<std::int64_t> copies = {}, std::optional<BuildOptions> build = {});
+
+/// Sizes that the preset gives the subject, the first where it gives several; none, which means the subject's
+/// own defaults, where the preset does not name it. Throws wide::Error ("preset").
+std::map<std::string, std::int64_t> preset_sizes(const std::string& preset, const std::string& subject);
 
 /// "auto", "NAME" and "KIND=NAME" as the planner wants them. Throws wide::Error ("usage").
 StrategyChoice parse_strategies(const std::vector<std::string>& given);

@@ -10,7 +10,6 @@
 #include "app/plan_file.h"
 #include "app/regret.h"
 #include "formats/error.h"
-#include "presets/preset.h"
 #include "presets/zoo/zoo.h"
 
 namespace wide::cli {
@@ -42,15 +41,6 @@ BuildOptions measuring(const Context& context, const Options& options) {
   return build;
 }
 
-// Sizes that the preset gives the subject; its own defaults where the preset does not name it.
-std::map<std::string, std::int64_t> sizes_of(const Options& options, const std::string& name) {
-  const auto preset = presets::read_preset(presets::find_preset(options.preset), {});
-  for (const auto& spec : preset.cases) {
-    if (spec.subject == name) return spec.shape;
-  }
-  return {};
-}
-
 Planned make(const Context& context, const Options& options, const std::string& name) {
   const auto build = measuring(context, options);
   if (name.empty()) {
@@ -58,7 +48,7 @@ Planned make(const Context& context, const Options& options, const std::string& 
     auto inputs = app::inputs_for(model, options.inputs, options.model.seed);
     return {model.graph().name, std::move(model), std::move(inputs)};
   }
-  const auto architecture = zoo::build(name, sizes_of(options, name));
+  const auto architecture = zoo::build(name, preset_sizes(options.preset, name));
   const auto seed = options.model.seed;
   return {name,
           WideModel(architecture.graph, zoo::make_members(architecture, options.members, seed, at::kFloat),

@@ -1,0 +1,193 @@
+#include "app/cli/profile_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "profiler/trace/activity.h"
+#include "results/table.h"
+
+namespace wide::cli {
+namespace {
+
+using namespace profiler;
+using results::duration;
+using results::printable;
+
+constexpr std::size_t kNodeWidth = 44, kKernelWidth = 48;
+constexpr double kMicrosecond = 1000;
+
+std::string node_name(const Trace& trace, std::int32_t node) {
+  if (node < 0) return "changes of layout outside of nodes";
+  return printable(trace.nodes[static_cast<std::size_t>(node)].name, kNodeWidth);
+}
+
+std::string strategy(const Trace& trace, std::int32_t node) {
+  if (node < 0) return "";
+  const auto& known = trace.nodes[static_cast<std::size_t>(node)];
+  return known.at_build ? "at build" : printable(known.strategy, 16);
+}
+
+std::string bytes(double value) {
+  if (std::abs(value) < 1e4) return fmt::format("{:.0f} B", value);
+  if (std::abs(value) < 1e7) return fmt::format("{:.0f} kB", value / 1e3);
+  return fmt::format("{:.1f} MB", value / 1e6);
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string or_blank(double us) {
+  return us > 0 ? duration(us) : "";
+}
+
+std::string signed_time(double us) {
+  return fmt::format("{}{}", us < 0 ? '-' : '+', duration(std::abs(us)));
+}
+
+bool nothing(const NodeTime& time) {
+  return time.all_us() <= 0 && time.work_us <= 0;
+}
+
+}  // namespace
+
+void print_captures(std::ostream& out, std::span<const Trace> traces, std::span<const Structure> structures) {
+  out << fmt::format("{:<10} {:>6} {:>10} {:>10} {:>8} {:>9} {:>9} {:>9} {:>9} {:>10}\n", "", "passes",
+                     "a pass", "captured", "launches", "busy", "host wait", "gaps", "other", "memory");
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    const auto& trace = traces[i];
+    const auto spent = activity(trace, structures[i]);
+    const auto share = [&](std::int64_t ns) {
+      return percent(spent.wall > 0 ? static_cast<double>(ns) / static_cast<double>(spent.wall) : 0);
+    };
+    const auto memory = memory_use(trace, 1);
+    out << fmt::format("{:<10} {:>6} {:>10} {:>10} {:>8.0f} {:>9} {:>9} {:>9} {:>9} {:>10}\n",
+                       printable(trace.contender, 10), spent.passes, or_blank(trace.completeness.untraced_us),
+                       duration(spent.per_pass(spent.wall) / kMicrosecond), spent.per_pass(spent.launches),
+                       share(spent.busy), share(spent.host_wait), share(spent.kernel_wait),
+                       share(spent.other), bytes(memory.peak - memory.at_start));
+  }
+  for (const auto& trace : traces) {
+    if (trace.completeness.complete) continue;
+    for (const auto& reason : trace.completeness.because)
+      out << fmt::format("{} is incomplete: {}\n", printable(trace.contender), printable(reason, 400));
+  }
+}
+
+void print_nodes(std::ostream& out, const Trace& trace, const Structure& structure) {
+  out << fmt::format("{:<{}}  {:<16} {:>10} {:>10} {:>10} {:>8}\n", "node", kNodeWidth, "strategy", "a pass",
+                     "layout", "kernels", "launches");
+  double total = 0;
+  for (const auto& time : node_times(trace, structure)) {
+    if (time.node < 0 && nothing(time)) continue;
+    total += time.all_us();
+    out << fmt::format("{:<{}}  {:<16} {:>10} {:>10} {:>10} {:>8}\n", node_name(trace, time.node), kNodeWidth,
+                       strategy(trace, time.node), or_blank(time.all_us()), or_blank(time.conversion_us),
+                       or_blank(time.work_us), nothing(time) ? "" : fmt::format("{:.0f}", time.launches));
+  }
+  const auto spent = activity(trace, structure);
+  out << fmt::format("all nodes {} of {} a captured pass ({})\n", duration(total),
+                     duration(spent.per_pass(spent.wall) / kMicrosecond), percent(coverage_of_nodes(spent)));
+}
+
+void print_nodes(std::ostream& out, const Comparison& comparison) {
+  const auto rival = printable(comparison.rival, 10);
+  out << fmt::format("{:<{}}  {:<16} {:>10} {:>10} {:>10} {:>7}  {:>13}\n", "node", kNodeWidth, "strategy",
+                     "wide", "of it layout", rival, "faster", "launches");
+  double ours = 0, theirs = 0;
+  for (const auto& [name, used, w, r] : comparison.nodes) {
+    if (w.node < 0 && nothing(w) && nothing(r)) continue;
+    ours += w.all_us(), theirs += r.all_us();
+    out << fmt::format(
+        "{:<{}}  {:<16} {:>10} {:>12} {:>10} {:>7}  {:>5.0f} / {:<5.0f}\n", printable(name, kNodeWidth),
+        kNodeWidth, printable(used, 16), or_blank(w.all_us()), or_blank(w.conversion_us),
+        or_blank(r.all_us()),
+        w.all_us() > 0 && r.all_us() > 0 ? fmt::format("{:.2f}x", r.all_us() / w.all_us()) : "", w.launches,
+        r.launches);
+  }
+  const auto line = [&](const std::string& who, double sum, const Activity& spent) {
+    out << fmt::format("{}: nodes {} of {} a captured pass ({}){}\n", who, duration(sum),
+                       duration(spent.per_pass(spent.wall) / kMicrosecond), percent(coverage_of_nodes(spent)),
+                       coverage_of_nodes(spent) > 1.05 ? ": several threads at once" : "");
+  };
+  line(printable(comparison.wide), ours, comparison.wide_activity);
+  line(rival, theirs, comparison.rival_activity);
+}
+
+void print_kernels(std::ostream& out, const Trace& trace, const Structure& structure, int top) {
+  auto rows = kernels(trace, structure);
+  const auto all = rows.size();
+  if (top > 0 && rows.size() > static_cast<std::size_t>(top)) rows.resize(static_cast<std::size_t>(top));
+  out << fmt::format("{:<{}} {:>8} {:>10} {:>10} {:>10} {:>10} {:>8}\n",
+                     "kernels of " + printable(trace.contender), kKernelWidth, "count", "total", "min",
+                     "median", "max", "share");
+  for (const auto& row : rows) {
+    out << fmt::format("{:<{}} {:>8} {:>10} {:>10} {:>10} {:>10} {:>8}\n", printable(row.name, kKernelWidth),
+                       kKernelWidth, row.count, duration(static_cast<double>(row.total) / kMicrosecond),
+                       duration(static_cast<double>(row.min) / kMicrosecond),
+                       duration(row.median / kMicrosecond),
+                       duration(static_cast<double>(row.max) / kMicrosecond), percent(row.share));
+  }
+  if (rows.size() < all) out << fmt::format("and {} more; --top 0 shows all\n", all - rows.size());
+}
+
+void print_gain(std::ostream& out, const Comparison& comparison) {
+  const auto& gain = comparison.gain;
+  const auto line = [&](const char* what, double us, const std::string& note) {
+    const auto share = gain.gained() != 0 ? percent(us / std::abs(gain.gained())) : std::string();
+    out << fmt::format("  {:<22} {:>11} {:>9}  {}\n", what, signed_time(us), share, note);
+  };
+  const bool faster = gain.gained() >= 0;
+  out << fmt::format("why {} is {} than {}: {} against {} a pass\n", printable(comparison.wide),
+                     faster ? "faster" : "slower", printable(comparison.rival), duration(gain.wide_us),
+                     duration(gain.rival_us));
+  line("launches removed", gain.launches_removed,
+       fmt::format("{:.0f} of {:.0f} launches gone, {:.1f} a member, at {} each",
+                   comparison.rival_launches - comparison.wide_launches, comparison.rival_launches,
+                   comparison.launches_saved_per_member(), duration(gain.launch_us)));
+  line("idle recovered", gain.idle_recovered, "other time without work");
+  line("kernel efficiency", gain.kernel_efficiency, "the work itself");
+  line("layout copies", gain.layout_copies, "work that only moves data");
+  line("residual", gain.residual, "what capturing added or hid");
+  line("gained", gain.gained(), "");
+}
+
+void print_roofline(std::ostream& out, const Roofline& roofline, const Trace& trace) {
+  const auto& peaks = roofline.peaks;
+  const auto peak = peaks.flops.contains(roofline.dtype) ? peaks.flops.at(roofline.dtype) : 0;
+  out << fmt::format("roofline of {}: {:.1f} GFLOP/s {}, ", printable(trace.contender), peak / 1e9,
+                     roofline.dtype);
+  if (!peaks.bandwidth.empty()) {
+    out << fmt::format("{:.1f} GB/s from memory, {:.1f} GB/s from the nearest cache, ",
+                       peaks.bandwidth.back().bytes_per_second / 1e9,
+                       peaks.bandwidth.front().bytes_per_second / 1e9);
+  }
+  out << fmt::format("{} a launch, {} threads\n", duration(peaks.launch_us), peaks.threads);
+  out << fmt::format("{:<{}} {:>10} {:>10} {:>8} {:>9} {:>10} {:>8}  {}\n", "node", kNodeWidth, "a pass",
+                     "roof", "reached", "op/byte", "GFLOP/s", "share", "bound by");
+  const auto line = [&](const std::string& name, const RooflinePoint& point) {
+    out << fmt::format("{:<{}} {:>10} {:>10} {:>8} {:>9.2f} {:>10.2f} {:>8}  {}\n", name, kNodeWidth,
+                       duration(point.time_us), duration(point.roof_us), percent(point.fraction()),
+                       point.intensity(), point.flops_per_second() / 1e9, percent(point.share),
+                       profiler::name(point.bound));
+  };
+  for (const auto& point : roofline.nodes) line(node_name(trace, point.node), point);
+  line("all", roofline.total);
+}
+
+void print_diff(std::ostream& out, std::span<const DiffRow> rows, int top) {
+  out << fmt::format("{:<{}} {:<8} {:>17} {:>23} {:>11}\n", "kernel", kKernelWidth, "change", "calls a pass",
+                     "mean", "a pass");
+  int shown = 0;
+  for (const auto& row : rows) {
+    if (top > 0 && shown++ >= top) break;
+    out << fmt::format("{:<{}} {:<8} {:>7.1f} > {:>7.1f} {:>10} > {:>10} {:>11}\n",
+                       printable(row.name, kKernelWidth), kKernelWidth, profiler::name(row.change),
+                       row.count_before, row.count_after, duration(row.mean_before_us),
+                       duration(row.mean_after_us), signed_time(row.delta_us()));
+  }
+}
+
+}  // namespace wide::cli
