@@ -1,0 +1,197 @@
+"""`profile` and `doctor` from outside: every node, names, times that add up, files for other programs.
+
+usage: profile_test.py WIDEBENCH SCHEMA KINETO
+"""
+import gzip
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+import program
+
+WIDEBENCH = SCHEMA = KINETO = None
+ATTEMPTS = 5  # of a run whose times another program may have disturbed
+
+
+class Profile(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.temporary.name)
+        # Costs and peaks of its own: what other runs measured is not to be seen.
+        cls.cache = os.environ.get("XDG_CACHE_HOME")
+        os.environ["XDG_CACHE_HOME"] = str(cls.folder / "cache")
+        cls.trace = cls.folder / "t.json"
+        cls.text, cls.document = cls.profile("resblock", "-n", "8", "--trace", cls.trace, "--roofline", "--svg",
+                                             cls.folder / "r.svg")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+        os.environ.pop("XDG_CACHE_HOME")
+        if cls.cache is not None:
+            os.environ["XDG_CACHE_HOME"] = cls.cache
+
+    @classmethod
+    def profile(cls, *arguments, code=0):
+        done = program.run(WIDEBENCH, "profile", *arguments, "--json")
+        if done.returncode != code:
+            raise AssertionError(f"profile {arguments} ended with {done.returncode}: {done.stderr}")
+        return done.stderr, json.loads(done.stdout) if code == 0 else None
+
+    def capture(self, contender):
+        return next(capture for capture in self.document["captures"] if capture["contender"] == contender)
+
+    def test_every_node_appears(self):
+        wide, eager = self.capture("wide"), self.capture("eager")
+        for capture in (wide, eager):
+            for node in capture["nodes"]:
+                if node["node"] is None or node.get("at_build"):
+                    continue
+                with self.subTest(contender=capture["contender"], node=node["name"]):
+                    self.assertGreater(node["total_us"], 0)
+                    self.assertIn(node["name"], self.text)
+
+    def test_node_times_add_up_to_the_pass(self):
+        documents = [self.document]
+        for attempt in range(ATTEMPTS):
+            wide = documents[-1]["captures"][0]
+            nodes = sum(node["total_us"] + node["conversion_us"] for node in wide["nodes"])
+            share = nodes / wide["activity"]["wall_us"]
+            if 0.95 <= share <= 1.05:
+                break
+            self.assertLess(attempt, ATTEMPTS - 1, f"nodes take {share:.3f} of the pass")
+            documents.append(self.profile("resblock", "-n", "8")[1])
+        self.assertAlmostEqual(share, wide["activity"]["nodes_over_wall"], places=6)
+
+    def test_idle_and_busy_add_up(self):
+        for capture in self.document["captures"]:
+            spent = capture["activity"]
+            parts = sum(spent[key] for key in ("busy_us", "host_wait_us", "kernel_wait_us", "other_us"))
+            self.assertAlmostEqual(parts, spent["wall_us"], delta=1e-3 * spent["wall_us"])
+
+    def test_the_gain_is_split(self):
+        comparison, = self.document["comparisons"]
+        self.assertTrue(comparison["aligned"])
+        gain = comparison["gain"]
+        causes = ("launches_removed_us", "idle_recovered_us", "kernel_efficiency_us", "layout_copies_us", "residual_us")
+        self.assertAlmostEqual(sum(gain[cause] for cause in causes), gain["gained_us"], delta=1e-6 * gain["rival_us"])
+        for words in ("launches removed", "idle recovered", "kernel efficiency", "layout copies", "residual"):
+            self.assertIn(words, self.text)
+
+    def test_the_trace_names_nodes_members_and_threads(self):
+        trace = json.loads(self.trace.read_text())
+        if jsonschema:
+            jsonschema.Draft202012Validator(json.loads(pathlib.Path(SCHEMA).read_text())).validate(trace)
+        events = trace["traceEvents"]
+        slices = [event for event in events if event["ph"] == "X"]
+        named = {event["name"] for event in slices}
+        for node in self.capture("eager")["nodes"]:
+            if node["node"] is not None:
+                self.assertIn(node["name"], named)
+        self.assertLessEqual({f"member {i}" for i in range(8)}, named)
+        labels = {event["args"].get("name") for event in events if event["ph"] == "M"}
+        self.assertLessEqual({"wide", "eager", "main"}, labels)
+        self.assertTrue(any(event["ph"] == "C" for event in events), "no memory counter")
+
+    def test_roofline(self):
+        roofline = self.document["roofline"]
+        self.assertGreater(roofline["peaks"]["flops"]["float32"], 1e9)
+        self.assertGreater(len(roofline["nodes"]), 3)
+        for node in roofline["nodes"]:
+            self.assertIn(node["bound"], ("-", "host dispatch", "launch", "fill", "memory", "arithmetic", "layout copies"))
+        svg = (self.folder / "r.svg").read_text()
+        self.assertTrue(svg.startswith("<svg") or svg.startswith("<?xml"))
+        self.assertNotIn("<script", svg)
+        self.assertEqual(len(list((self.folder / "cache/widebench/peaks").iterdir())), 1)
+
+    def test_a_second_run_takes_the_peaks_from_disk(self):
+        file, = (self.folder / "cache/widebench/peaks").iterdir()
+        before = file.read_bytes()
+        self.profile("mlp", "-n", "2", "--roofline")
+        self.assertEqual(file.read_bytes(), before)
+
+    def test_against_a_trace_of_torch_profiler(self):
+        both = self.folder / "both.json.gz"
+        text, document = self.profile("mlp", "-n", "2", "--against", KINETO, "--trace", both)
+        self.assertEqual([capture["contender"] for capture in document["captures"]],
+                         ["wide", "eager", pathlib.Path(KINETO).name])
+        self.assertEqual(len(document["comparisons"]), 2)
+        self.assertIn("aten::addmm", {row["name"] for row in document["difference"]})
+        self.assertIn("aten::addmm", text)
+        trace = json.loads(gzip.decompress(both.read_bytes()))
+        starts = {}
+        for event in trace["traceEvents"]:
+            if event["ph"] == "X":
+                starts[event["pid"]] = min(event["ts"], starts.get(event["pid"], event["ts"]))
+        self.assertEqual(len(starts), 3)
+        self.assertLess(max(starts.values()) - min(starts.values()), 60e6, "the captures lie too far apart to be seen")
+
+    def test_against_an_earlier_capture(self):
+        _, document = self.profile("resblock", "-n", "8", "--rivals", "none", "--against", self.trace)
+        self.assertTrue(document["comparisons"][0]["aligned"])
+        changes = {row["change"] for row in document["difference"]}
+        self.assertLessEqual(changes, {"same", "slower", "faster", "more", "fewer", "added", "removed"})
+
+    def test_a_users_model(self):
+        model = program.CORPUS / "mlp"
+        _, document = self.profile("--model", model / "model.pt2", "--weights", *program.seeds(model), "--rivals",
+                                   "eager,threads", "--mode", "reduce-overhead")
+        self.assertEqual(document["n"], 4)
+        self.assertEqual([capture["contender"] for capture in document["captures"]], ["wide", "eager", "threads"])
+        self.assertEqual(document["captures"][0]["facts"]["mode"], "reduce-overhead")
+
+    def test_faults_are_one_line(self):
+        bad = self.folder / "bad.json"
+        bad.write_text("{}")
+        for arguments, word in ((("nothing",), "nothing"), ((), "built-in subject"), (("mlp", "--against", bad), "bad.json"),
+                                (("mlp", "--against", self.folder / "absent.json"), "absent.json"),
+                                (("mlp", "--trace", self.folder / "no/t.json"), "no/t.json")):
+            with self.subTest(word):
+                text, _ = self.profile(*arguments, code=2)
+                self.assertIn(word, text.splitlines()[-1])
+
+
+class Doctor(unittest.TestCase):
+    AREAS = {"cpu", "gpu", "compilers", "display", "storage"}
+
+    def test_says_what_is_there_and_what_to_do(self):
+        done = program.run(WIDEBENCH, "doctor", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        checks = json.loads(done.stdout)["checks"]
+        self.assertEqual({check["area"] for check in checks}, self.AREAS)
+        for check in checks:
+            with self.subTest(check["what"]):
+                self.assertIn(check["state"], ("ok", "absent", "warning"))
+                if check["state"] == "absent":
+                    self.assertTrue(check["remedy"], "absent without a remedy")
+                if check["state"] == "ok":
+                    self.assertTrue(check["found"])
+        text = program.run(WIDEBENCH, "doctor").stdout
+        for check in checks:
+            self.assertIn(check["what"], text)
+
+    def test_the_libcupti_is_that_of_libtorch(self):
+        checks = {check["what"]: check for check in json.loads(program.run(WIDEBENCH, "doctor", "--json").stdout)["checks"]}
+        if checks["libwide_cuda.so"]["state"] != "ok":
+            self.skipTest("libwide_cuda.so is not built here")
+        found = re.fullmatch(r"(\S+), version (\d+)", checks["libcupti"]["found"])
+        self.assertTrue(found, checks["libcupti"])
+        self.assertTrue(pathlib.Path(found[1]).exists())
+        self.assertGreaterEqual(int(found[2]), 130000)
+
+
+if __name__ == "__main__":
+    KINETO = sys.argv.pop()
+    SCHEMA = sys.argv.pop()
+    WIDEBENCH = sys.argv.pop()
+    unittest.main(verbosity=2)
