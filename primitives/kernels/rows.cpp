@@ -1,6 +1,7 @@
 #include "primitives/kernels/rows.h"
 
 #include <ATen/ATen.h>
+#include <ATen/record_function.h>
 
 #include <algorithm>
 #include <cmath>
@@ -148,6 +149,7 @@ at::Tensor scale_shift(const at::Tensor& given, const at::Tensor& given_scale,
   const auto x = given.contiguous(), scale = given_scale.contiguous(), shift = given_shift.contiguous();
   auto y = at::empty_like(x);
   if (x.numel() == 0) return y;
+  RECORD_FUNCTION("wide::scale_shift", std::vector<c10::IValue>());
   if (x.scalar_type() == at::kFloat) {
     scale_all<float, float>(x, scale, shift, y, scale_floats);
   } else if (x.scalar_type() == at::kDouble) {
@@ -171,6 +173,7 @@ at::Tensor normalize_rows(const at::Tensor& given, const at::Tensor& given_weigh
   const auto dense = [&](const at::Tensor& one) { return one.defined() ? one.to(work).contiguous() : one; };
   const auto weight = dense(given_weight), bias = dense(given_bias);
   const bool centred = norm == Norm::kLayer;
+  RECORD_FUNCTION("wide::normalize_rows", std::vector<c10::IValue>());
   if (x.scalar_type() == at::kFloat) {
     normalize_all<float, normalize_floats>(x, weight, bias, y, eps, centred);
   } else if (x.scalar_type() == at::kDouble) {

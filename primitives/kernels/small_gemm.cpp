@@ -1,10 +1,12 @@
 #include "primitives/kernels/small_gemm.h"
 
 #include <ATen/ATen.h>
+#include <ATen/record_function.h>
 #include <libxsmm.h>
 
 #include <algorithm>
 #include <stdexcept>
+#include <vector>
 
 #include "primitives/kernels/parallel.h"
 
@@ -39,6 +41,7 @@ SmallGemm::SmallGemm(std::int64_t rows, std::int64_t inner, std::int64_t columns
 
 at::Tensor SmallGemm::run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) const {
   auto y = at::empty({x.size(0), rows_, columns_}, x.options());
+  RECORD_FUNCTION("wide::small_gemm", std::vector<c10::IValue>());
   const float *xs = x.const_data_ptr<float>(), *ws = w.const_data_ptr<float>();
   const float* biases = biased_ ? bias.const_data_ptr<float>() : nullptr;
   float* ys = y.mutable_data_ptr<float>();
