@@ -13,8 +13,8 @@
 int main(int argc, char** argv) {
   at::set_num_threads(1);
   const c10::InferenceMode guard;
-  auto tensor = at::ones({16});
-  const auto work = [&] {
+  const auto work = [] {
+    auto tensor = at::ones({16});
     for (int i = 0; i < 200; ++i) tensor = tensor + 1;  // an allocation each
   };
   if (argc > 1 && std::string(argv[1]) == "captured") {
