@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <filesystem>
 #include <limits>
 
 #include "app/capture/thread_log.h"
+#include "app/peaks_folder.h"
 #include "core/torch_bridge.h"
 #include "formats/error.h"
 #include "formats/file.h"
@@ -71,14 +72,6 @@ profiler::Peaks nothing_yet() {
 }
 
 }  // namespace
-
-std::filesystem::path peaks_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  const auto base = cache && *cache ? std::filesystem::path(cache)
-                                    : std::filesystem::path(home && *home ? home : "/tmp") / ".cache";
-  return base / "widebench" / "peaks";
-}
 
 profiler::Peaks measure_peaks() {
   const c10::InferenceMode guard;

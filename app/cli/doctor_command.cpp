@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "app/capture/peaks.h"
 #include "app/cli/context.h"
 #include "app/cuda_library.h"
 #include "app/exit_code.h"
+#include "app/peaks_folder.h"
 #include "app/sweep_job.h"
 #include "results/store.h"
 #include "results/table.h"
@@ -106,11 +106,14 @@ void check_gpu(std::vector<Check>& checks) {
   checks.push_back({"gpu", "libwide_cuda.so", cuda.reason.empty() ? State::kGood : State::kAbsent,
                     cuda.reason.empty() ? cuda.path : cuda.reason, cuda.remedy});
   if (!cuda.reason.empty()) return;
-  checks.push_back(good_or("gpu", "libcupti",
-                           report.cupti_library.empty()
-                               ? ""
-                               : fmt::format("{}, version {}", report.cupti_library, report.cupti_version),
-                           "run scripts/setup again"));
+  std::error_code unknown;
+  const auto library = std::filesystem::weakly_canonical(report.cupti_library, unknown).string();
+  checks.push_back(good_or(
+      "gpu", "libcupti",
+      report.cupti_library.empty()
+          ? ""
+          : fmt::format("{}, version {}", unknown ? report.cupti_library : library, report.cupti_version),
+      "run scripts/setup again"));
   const auto driver = report.driver_library.empty()
                           ? ""
                           : fmt::format("{}, CUDA {}", report.driver_library, report.driver_version);
@@ -186,8 +189,9 @@ int run(const Context& context) {
     if (check.area != area) context.human() << check.area << '\n';
     area = check.area;
     context.human() << fmt::format("  {:<8} {:<16} {}\n", kStates[static_cast<std::size_t>(check.state)],
-                                   check.what, results::printable(check.found, 300));
-    if (!check.remedy.empty())
+                                   check.what,
+                                   results::printable(check.found.empty() ? check.remedy : check.found, 300));
+    if (!check.found.empty() && !check.remedy.empty())
       context.human() << fmt::format("{:28}{}\n", "", results::printable(check.remedy, 300));
   }
   return app::kExitDone;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -406,6 +407,27 @@ TEST_F(Cli, InfoSurvivesABrokenDatabase) {
   const auto ran = run({"info", "--json", "--db", path("r.db")});
   EXPECT_EQ(ran.code, 0);
   EXPECT_FALSE(json::parse(ran.out).at("database").at("error").is_null());
+}
+
+TEST_F(Cli, DoctorSaysWhatIsThereAndWhatToDoAboutTheRest) {
+  ::setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
+  const auto all = json::parse(run({"doctor", "--json"}).out);
+  ::unsetenv("XDG_CACHE_HOME");
+  EXPECT_EQ(all.at("schema_version"), 1);
+  EXPECT_EQ(all.at("version"), "0.1.0-test");
+  std::map<std::string, json> checks;
+  for (const auto& check : all.at("checks")) {
+    checks[check.at("what").get<std::string>()] = check;
+    EXPECT_THAT((std::vector<std::string>{"ok", "absent", "warning"}),
+                testing::Contains(check.at("state").get<std::string>()));
+    EXPECT_FALSE(check.at("found") == "" && check.at("remedy") == "") << check;
+  }
+  EXPECT_EQ(checks.at("libfake").at("found"), "1.2.3");
+  EXPECT_EQ(checks.at("roofline peaks").at("state"), "absent");
+  EXPECT_THAT(checks.at("roofline peaks").at("remedy").get<std::string>(), HasSubstr("--roofline"));
+  EXPECT_EQ(checks.at("database").at("state"), "ok");
+  const auto text = run({"doctor"}).out;
+  for (const auto& [what, check] : checks) EXPECT_THAT(text, HasSubstr(what));
 }
 
 TEST_F(Cli, APresetInTheUsersFolderStandsInForOurs) {

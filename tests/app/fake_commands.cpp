@@ -5,6 +5,7 @@
 namespace wide::cli {
 
 void add_benchmark_command(CLI::App&, Context&);
+void add_doctor_command(CLI::App&, Context&);
 void add_info_command(CLI::App&, Context&);
 void add_runs_command(CLI::App&, Context&);
 
@@ -21,8 +22,9 @@ void add_worker_command(CLI::App& app, cli::Context& context) {
 }  // namespace
 
 std::span<const cli::AddCommand> fake_commands() {
-  static constexpr cli::AddCommand kAll[] = {cli::add_benchmark_command, cli::add_info_command,
-                                             cli::add_runs_command, add_worker_command};
+  static constexpr cli::AddCommand kAll[] = {cli::add_benchmark_command, cli::add_doctor_command,
+                                             cli::add_info_command, cli::add_runs_command,
+                                             add_worker_command};
   return kAll;
 }
 
