@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 
 #include "core/candidates.h"
@@ -83,7 +84,31 @@ std::vector<profiler::TraceNode> wide_nodes(const Build& build, std::int64_t mem
 
 std::vector<profiler::TraceNode> separate_nodes(const Build& build) {
   std::vector<profiler::TraceNode> nodes;
-  for (const auto& node : build.canonical.nodes) nodes.push_back(named(build.canonical, node));
+  std::map<std::string_view, const Node*> made_by;  // wide's nodes by the names of their results
+  for (const auto& node : build.optimized.nodes) {
+    for (const auto id : node.results) {
+      if (id >= 0) made_by.emplace(build.optimized.values[static_cast<std::size_t>(id)].name, &node);
+    }
+  }
+  const auto& graph = build.canonical;
+  std::vector<const Node*> reader(
+      graph.values.size());  // of each value, the node of wide that its reader is in
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    const Node* wide = nullptr;
+    for (const auto id : node->results) {
+      if (id < 0 || wide) continue;
+      const auto found = made_by.find(graph.values[static_cast<std::size_t>(id)].name);
+      wide = found != made_by.end() ? found->second : reader[static_cast<std::size_t>(id)];
+    }
+    for_each_use(*node, [&](ValueId id) {
+      if (wide) reader[static_cast<std::size_t>(id)] = wide;
+    });
+    auto known = named(graph, *node);
+    if (wide) known.within = describe(build.optimized, *wide);
+    if (known.within == known.name) known.within.clear();
+    nodes.push_back(std::move(known));
+  }
+  std::reverse(nodes.begin(), nodes.end());
   return nodes;
 }
 

@@ -13,7 +13,8 @@ namespace wide::app {
 /// members; where a primitive does not count operations, one per element of the results.
 std::vector<profiler::TraceNode> wide_nodes(const Build& build, std::int64_t members);
 
-/// By index into the nodes of the graph that separate runs take: names only.
+/// By index into the nodes of the graph that separate runs take: names, and in which node of wide each went.
+/// A node whose results wide does not have was folded into whichever reads them first.
 std::vector<profiler::TraceNode> separate_nodes(const Build& build);
 
 }  // namespace wide::app

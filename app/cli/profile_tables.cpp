@@ -16,6 +16,8 @@ using results::duration;
 using results::printable;
 
 constexpr std::size_t kNodeWidth = 44, kKernelWidth = 48;
+constexpr std::string_view kAtBuild = "at build";
+constexpr std::size_t kLine = 110;  // characters
 constexpr double kMicrosecond = 1000;
 
 std::string node_name(const Trace& trace, std::int32_t node) {
@@ -26,7 +28,7 @@ std::string node_name(const Trace& trace, std::int32_t node) {
 std::string strategy(const Trace& trace, std::int32_t node) {
   if (node < 0) return "";
   const auto& known = trace.nodes[static_cast<std::size_t>(node)];
-  return known.at_build ? "at build" : printable(known.strategy, 16);
+  return known.at_build ? std::string(kAtBuild) : printable(known.strategy, 16);
 }
 
 std::string bytes(double value) {
@@ -49,6 +51,37 @@ std::string signed_time(double us) {
 
 bool nothing(const NodeTime& time) {
   return time.all_us() <= 0 && time.work_us <= 0;
+}
+
+// "%3", of "%3 aten.relu.default (head)".
+std::string value_of(const std::string& name) {
+  return name.substr(0, name.find(' '));
+}
+
+// Their names only: they take no time in a pass.
+void print_at_build(std::ostream& out, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  std::string line = "once, at build:";
+  for (const auto& name : names) {
+    const auto word = printable(value_of(name), kNodeWidth);
+    if (line.size() + word.size() > kLine) {
+      out << line << '\n';
+      line = std::string(4, ' ');
+    }
+    line += ' ';
+    line += word;
+  }
+  out << line << '\n';
+}
+
+// What all nodes took of a pass, how many of them ran at once, and what was left.
+void print_sum(std::ostream& out, const std::string& who, const NodeTime& sum, const Activity& spent) {
+  const auto at_once = sum.wall_us > 0 ? sum.all_us() / sum.wall_us : 1;
+  const auto wall = spent.per_pass(spent.wall) / kMicrosecond;
+  out << fmt::format("{}: nodes {}{} + executor {} = a captured pass of {} ({} in nodes)\n", who,
+                     duration(sum.wall_us), at_once > 1.05 ? fmt::format(", {:.1f} at once,", at_once) : "",
+                     duration(std::max(0.0, wall - sum.wall_us)), duration(wall),
+                     percent(coverage_of_nodes(spent)));
 }
 
 }  // namespace
@@ -77,43 +110,53 @@ void print_captures(std::ostream& out, std::span<const Trace> traces, std::span<
 }
 
 void print_nodes(std::ostream& out, const Trace& trace, const Structure& structure) {
-  out << fmt::format("{:<{}}  {:<16} {:>10} {:>10} {:>10} {:>8}\n", "node", kNodeWidth, "strategy", "a pass",
-                     "layout", "kernels", "launches");
-  double total = 0;
+  out << fmt::format("{:<{}}  {:<16} {:>10} {:>12} {:>10} {:>8}\n", "node", kNodeWidth, "strategy", "a pass",
+                     "of it layout", "kernels", "launches");
+  NodeTime sum;
+  std::vector<std::string> at_build;
   for (const auto& time : node_times(trace, structure)) {
-    if (time.node < 0 && nothing(time)) continue;
-    total += time.all_us();
-    out << fmt::format("{:<{}}  {:<16} {:>10} {:>10} {:>10} {:>8}\n", node_name(trace, time.node), kNodeWidth,
-                       strategy(trace, time.node), or_blank(time.all_us()), or_blank(time.conversion_us),
-                       or_blank(time.work_us), nothing(time) ? "" : fmt::format("{:.0f}", time.launches));
+    if (nothing(time)) {
+      if (time.node < 0) continue;
+      const auto& node = trace.nodes[static_cast<std::size_t>(time.node)];
+      if (node.at_build) at_build.push_back(node.name);
+      continue;
+    }
+    sum += time;
+    out << fmt::format("{:<{}}  {:<16} {:>10} {:>12} {:>10} {:>8.0f}\n", node_name(trace, time.node),
+                       kNodeWidth, strategy(trace, time.node), or_blank(time.wall_us),
+                       or_blank(time.on_the_clock(time.conversion_us)),
+                       or_blank(time.on_the_clock(time.work_us)), time.launches);
   }
-  const auto spent = activity(trace, structure);
-  out << fmt::format("all nodes {} of {} a captured pass ({})\n", duration(total),
-                     duration(spent.per_pass(spent.wall) / kMicrosecond), percent(coverage_of_nodes(spent)));
+  print_at_build(out, at_build);
+  print_sum(out, printable(trace.contender), sum, activity(trace, structure));
 }
 
 void print_nodes(std::ostream& out, const Comparison& comparison) {
   const auto rival = printable(comparison.rival, 10);
-  out << fmt::format("{:<{}}  {:<16} {:>10} {:>10} {:>10} {:>7}  {:>13}\n", "node", kNodeWidth, "strategy",
+  out << fmt::format("{:<{}}  {:<16} {:>10} {:>12} {:>10} {:>7}  {:>13}\n", "node", kNodeWidth, "strategy",
                      "wide", "of it layout", rival, "faster", "launches");
-  double ours = 0, theirs = 0;
-  for (const auto& [name, used, w, r] : comparison.nodes) {
-    if (w.node < 0 && nothing(w) && nothing(r)) continue;
-    ours += w.all_us(), theirs += r.all_us();
-    out << fmt::format(
-        "{:<{}}  {:<16} {:>10} {:>12} {:>10} {:>7}  {:>5.0f} / {:<5.0f}\n", printable(name, kNodeWidth),
-        kNodeWidth, printable(used, 16), or_blank(w.all_us()), or_blank(w.conversion_us),
-        or_blank(r.all_us()),
-        w.all_us() > 0 && r.all_us() > 0 ? fmt::format("{:.2f}x", r.all_us() / w.all_us()) : "", w.launches,
-        r.launches);
+  NodeTime ours, theirs;
+  std::vector<std::string> at_build;
+  for (const auto& [name, used, w, r, parts] : comparison.nodes) {
+    if (nothing(w) && nothing(r)) {
+      if (used == kAtBuild) at_build.push_back(name);
+      continue;
+    }
+    ours += w, theirs += r;
+    const bool both = w.wall_us > 0 && r.wall_us > 0;
+    out << fmt::format("{:<{}}  {:<16} {:>10} {:>12} {:>10} {:>7}  {:>5.0f} / {:<5.0f}\n",
+                       printable(name, kNodeWidth), kNodeWidth, printable(used, 16), or_blank(w.wall_us),
+                       or_blank(w.on_the_clock(w.conversion_us)), or_blank(r.wall_us),
+                       both ? fmt::format("{:.2f}x", r.wall_us / w.wall_us) : "", w.launches, r.launches);
+    for (const auto& [part, time] : parts) {
+      out << fmt::format("  {:<{}}  {:<16} {:>10} {:>12} {:>10} {:>7}  {:>5} / {:<5.0f}\n",
+                         printable("+ " + part, kNodeWidth - 2), kNodeWidth - 2, "", "", "",
+                         or_blank(time.wall_us), "", "", time.launches);
+    }
   }
-  const auto line = [&](const std::string& who, double sum, const Activity& spent) {
-    out << fmt::format("{}: nodes {} of {} a captured pass ({}){}\n", who, duration(sum),
-                       duration(spent.per_pass(spent.wall) / kMicrosecond), percent(coverage_of_nodes(spent)),
-                       coverage_of_nodes(spent) > 1.05 ? ": several threads at once" : "");
-  };
-  line(printable(comparison.wide), ours, comparison.wide_activity);
-  line(rival, theirs, comparison.rival_activity);
+  print_at_build(out, at_build);
+  print_sum(out, printable(comparison.wide), ours, comparison.wide_activity);
+  print_sum(out, rival, theirs, comparison.rival_activity);
 }
 
 void print_kernels(std::ostream& out, const Trace& trace, const Structure& structure, int top) {
@@ -148,7 +191,7 @@ void print_gain(std::ostream& out, const Comparison& comparison) {
                    comparison.rival_launches - comparison.wide_launches, comparison.rival_launches,
                    comparison.launches_saved_per_member(), duration(gain.launch_us)));
   line("idle recovered", gain.idle_recovered, "other time without work");
-  line("kernel efficiency", gain.kernel_efficiency, "the work itself");
+  line("kernel efficiency", gain.kernel_efficiency, "the work itself, and more of it at once");
   line("layout copies", gain.layout_copies, "work that only moves data");
   line("residual", gain.residual, "what capturing added or hid");
   line("gained", gain.gained(), "");
@@ -173,7 +216,16 @@ void print_roofline(std::ostream& out, const Roofline& roofline, const Trace& tr
                        point.intensity(), point.flops_per_second() / 1e9, percent(point.share),
                        profiler::name(point.bound));
   };
-  for (const auto& point : roofline.nodes) line(node_name(trace, point.node), point);
+  RooflinePoint views;
+  int count = 0;
+  for (const auto& point : roofline.nodes) {
+    if (point.roof_us > 0) {
+      line(node_name(trace, point.node), point);
+      continue;
+    }
+    ++count, views.time_us += point.time_us, views.share += point.share;
+  }
+  if (count > 0) line(fmt::format("{} that compute nothing, only views", count), views);
   line("all", roofline.total);
 }
 

@@ -8,9 +8,9 @@
 // Note [Idle]
 // On a device, time without any work is put down to the host when the next work was launched after the last
 // had ended, to the device ("kernel wait") when it was launched before and the gap is short, else to other
-// things. This is HolisticTraceAnalysis' split. On a CPU the operators that call no other are the work; time
-// inside a node but outside of them is the host's (dispatch, wrappers, the strategy's own code), and time of
-// a pass outside of all nodes is other (the executor, waiting for threads). There is no kernel wait on a CPU.
+// things. This is HolisticTraceAnalysis' split. On a CPU see Note [Work of a CPU]; time inside a node but
+// outside of all work is the host's (dispatch, allocation, views, the strategy's own code), and time of a
+// pass outside of all nodes is other (the executor, waiting for threads). There is no kernel wait on a CPU.
 
 namespace wide::profiler {
 namespace {
@@ -78,20 +78,21 @@ Activity activity(const Trace& trace, const Structure& structure, std::int64_t k
   const auto& slices = trace.slices;
   Activity result;
   result.passes = std::max<std::int64_t>(1, trace.passes);
-  std::vector<Span> work;
+  std::vector<Span> work, nodes;
   for (std::size_t i = 0; i < slices.size(); ++i) {
     if (!structure.counts(trace, i)) continue;
     const auto kind = slices.kind(i);
-    if (kind == Kind::kNode || kind == Kind::kConversion) result.in_nodes += slices.duration(i);
+    if (kind == Kind::kNode || kind == Kind::kConversion) nodes.push_back({slices.start(i), slices.end(i)});
     if (!structure.work[i]) continue;
     work.push_back({slices.start(i), slices.end(i)});
-    result.work += slices.duration(i);
+    result.work += structure.own[i];
     ++result.launches;
-    if (structure.copy[i]) result.copies += slices.duration(i);
+    if (structure.copy[i]) result.copies += structure.own[i];
   }
   if (slices.empty()) return result;
   const auto window = windows(trace, structure);
   result.wall = length(window);
+  result.in_nodes = length(overlap(window, united(std::move(nodes))));
   const auto busy = overlap(window, united(std::move(work)));
   result.busy = length(busy);
   if (structure.device) {

@@ -19,7 +19,7 @@ struct Activity {
   std::int64_t other = 0;        ///< nothing runs for another reason; wall = busy + these three
   std::int64_t launches = 0;     ///< pieces of work
   std::int64_t copies = 0;       ///< time of work that only moves data, summed
-  std::int64_t in_nodes = 0;     ///< time in nodes and changes of layout, summed over tracks
+  std::int64_t in_nodes = 0;     ///< time in which some node or change of layout ran, on any track
   std::int64_t work = 0;         ///< time of all work, summed over tracks: above busy where tracks overlap
 
   double per_pass(std::int64_t value) const {

@@ -10,11 +10,8 @@ using nlohmann::json;
 constexpr double kMicrosecond = 1000;
 
 json node_json(const NodeTime& time) {
-  return {{"total_us", time.total_us},
-          {"conversion_us", time.conversion_us},
-          {"work_us", time.work_us},
-          {"copy_us", time.copy_us},
-          {"launches", time.launches}};
+  return {{"wall_us", time.wall_us}, {"total_us", time.total_us}, {"conversion_us", time.conversion_us},
+          {"work_us", time.work_us}, {"copy_us", time.copy_us},   {"launches", time.launches}};
 }
 
 json named(std::int32_t node, const Trace& trace) {
@@ -111,10 +108,17 @@ json to_json(std::span<const DiffRow> rows) {
 json to_json(const Comparison& comparison) {
   json nodes = json::array();
   for (const auto& pair : comparison.nodes) {
+    json parts = json::array();
+    for (const auto& [name, time] : pair.parts) {
+      auto part = node_json(time);
+      part["name"] = name;
+      parts.push_back(std::move(part));
+    }
     nodes.push_back({{"name", pair.name},
                      {"strategy", pair.strategy},
                      {"wide", node_json(pair.wide)},
-                     {"rival", node_json(pair.rival)}});
+                     {"rival", node_json(pair.rival)},
+                     {"rival_parts", parts}});
   }
   return {{"wide", comparison.wide},
           {"rival", comparison.rival},

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "formats/fault.h"
 #include "formats/file.h"
 #include "profiler/trace/analysis_json.h"
 #include "profiler/trace/gzip.h"
@@ -79,6 +80,7 @@ json nodes_json(const Trace& trace) {
                     {"op", node.op},
                     {"strategy", node.strategy},
                     {"at_build", node.at_build},
+                    {"within", node.within},
                     {"flops", node.flops},
                     {"weight_bytes", node.weight_bytes},
                     {"activation_bytes", node.activation_bytes}});
@@ -257,7 +259,8 @@ void write_chrome_file(const std::filesystem::path& path, std::span<const Trace*
   auto text = chrome_json(traces);
   if (path.extension() == ".gz") text = gzip(text);
   const auto bytes = std::as_bytes(std::span(text));
-  formats::replace_file(path, std::array{bytes});
+  formats::naming_file("trace", formats::display_name(path),
+                       [&] { formats::replace_file(path, std::array{bytes}); });
 }
 
 }  // namespace wide::profiler

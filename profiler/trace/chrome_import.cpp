@@ -237,6 +237,7 @@ TraceNode node_of(const json& given) {
   if (!given.is_object()) return node;
   node.name = text_or(given, "name"), node.op = text_or(given, "op");
   node.strategy = text_or(given, "strategy"), node.at_build = flag_or(given, "at_build", false);
+  node.within = text_or(given, "within");
   node.flops = number_or(given, "flops"), node.weight_bytes = number_or(given, "weight_bytes");
   node.activation_bytes = number_or(given, "activation_bytes");
   return node;

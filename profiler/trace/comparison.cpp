@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <unordered_map>
 
 #include "profiler/trace/kernels.h"
 
@@ -54,30 +55,78 @@ GainSplit split(const Trace& wide, const Activity& wide_activity, const Trace& r
   return gain;
 }
 
-// Wide's nodes in order, each with the rival's of the same name, then what only the rival has.
+// Wide's nodes in order, each with those of the rival that it stands for, then what only the rival has.
 std::vector<NodeComparison> aligned(const Trace& wide, const std::vector<NodeTime>& ours, const Trace& rival,
                                     const std::vector<NodeTime>& theirs) {
-  std::map<std::string_view, std::size_t> by_name;
-  for (std::size_t i = 0; i < rival.nodes.size(); ++i) by_name.emplace(rival.nodes[i].name, i);
   std::vector<NodeComparison> rows;
-  bool any = false;
+  std::map<std::string_view, std::size_t> by_name;
   for (std::size_t i = 0; i < wide.nodes.size(); ++i) {
     const auto& node = wide.nodes[i];
-    NodeComparison row{node.name, node.at_build ? "at build" : node.strategy, ours[i], {}};
-    if (const auto found = by_name.find(node.name); found != by_name.end()) {
-      row.rival = theirs[found->second];
-      by_name.erase(found);
-      any = true;
+    by_name.emplace(node.name, i);
+    rows.push_back({node.name, node.at_build ? "at build" : node.strategy, ours[i], {}});
+  }
+  bool any = false;
+  for (std::size_t i = 0; i < rival.nodes.size(); ++i) {
+    const auto& node = rival.nodes[i];
+    const auto found = by_name.find(node.within.empty() ? node.name : node.within);
+    if (found == by_name.end()) {
+      rows.push_back({node.name, "", {}, theirs[i]});
+      continue;
     }
-    rows.push_back(std::move(row));
+    auto& row = rows[found->second];
+    row.rival += theirs[i];
+    row.parts.emplace_back(node.name, theirs[i]);
+    any = true;
   }
   if (!any) return {};
-  std::vector<std::size_t> left;
-  for (const auto& [name, i] : by_name) left.push_back(i);
-  std::sort(left.begin(), left.end());
-  for (const auto i : left) rows.push_back({rival.nodes[i].name, "", {}, theirs[i]});
+  for (auto& row : rows) {
+    if (row.parts.size() == 1 && row.parts[0].first == row.name) row.parts.clear();
+  }
   rows.push_back({"outside of nodes", "", ours.back(), theirs.back()});
   return rows;
+}
+
+// Gives each moment of the passes to the nodes that run in it, in equal parts.
+void share_the_clock(const Trace& trace, const Structure& structure, std::vector<NodeTime>& times) {
+  const auto& slices = trace.slices;
+  const auto is_node = [&](std::size_t i) {
+    return slices.kind(i) == Kind::kNode || slices.kind(i) == Kind::kConversion;
+  };
+  struct Turn {
+    std::int64_t time;
+    bool begins;
+    std::uint32_t slice;
+  };
+  std::vector<Turn> turns;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    if (!is_node(i) || !structure.counts(trace, i)) continue;
+    auto outer = structure.parent[i];
+    while (outer >= 0 && !is_node(static_cast<std::size_t>(outer)))
+      outer = structure.parent[static_cast<std::size_t>(outer)];
+    if (outer >= 0) continue;  // its time is that of the node around it
+    turns.push_back({slices.start(i), true, static_cast<std::uint32_t>(i)});
+    turns.push_back({slices.end(i), false, static_cast<std::uint32_t>(i)});
+  }
+  std::sort(turns.begin(), turns.end(), [](const Turn& a, const Turn& b) {
+    return a.time != b.time ? a.time < b.time : a.slice != b.slice ? a.slice < b.slice : a.begins > b.begins;
+  });
+  // `clock` runs at 1/k while k nodes do, so that a node's part is what it moved on meanwhile.
+  double clock = 0;
+  std::int64_t before = 0, running = 0;
+  std::unordered_map<std::uint32_t, double> begun;
+  for (const auto& turn : turns) {
+    if (running > 0) clock += static_cast<double>(turn.time - before) / static_cast<double>(running);
+    before = turn.time;
+    running += turn.begins ? 1 : -1;
+    if (turn.begins) {
+      begun[turn.slice] = clock;
+      continue;
+    }
+    const auto node = slices.node(turn.slice);
+    auto& time = node >= 0 ? times[static_cast<std::size_t>(node)] : times.back();
+    const auto start = begun.extract(turn.slice);
+    time.wall_us += clock - start.mapped();
+  }
 }
 
 Change change_of(const DiffRow& row, double threshold) {
@@ -99,6 +148,13 @@ std::string_view name(Change change) {
   return kNames[static_cast<std::size_t>(change)];
 }
 
+NodeTime& NodeTime::operator+=(const NodeTime& other) {
+  if (node < 0) node = other.node;
+  wall_us += other.wall_us, total_us += other.total_us, conversion_us += other.conversion_us;
+  work_us += other.work_us, copy_us += other.copy_us, launches += other.launches;
+  return *this;
+}
+
 std::vector<NodeTime> node_times(const Trace& trace, const Structure& structure) {
   std::vector<NodeTime> times(trace.nodes.size() + 1);
   for (std::size_t i = 0; i < trace.nodes.size(); ++i) times[i].node = static_cast<std::int32_t>(i);
@@ -112,12 +168,14 @@ std::vector<NodeTime> node_times(const Trace& trace, const Structure& structure)
     if (slices.kind(i) == Kind::kConversion) time.conversion_us += duration;
     if (!structure.work[i]) continue;
     if (node < 0 && !structure.copy[i]) continue;  // work outside of nodes is no node's
-    time.work_us += duration, time.launches += 1;
-    if (structure.copy[i]) time.copy_us += duration;
+    const auto own = static_cast<double>(structure.own[i]);
+    time.work_us += own, time.launches += 1;
+    if (structure.copy[i]) time.copy_us += own;
   }
+  share_the_clock(trace, structure, times);
   const auto passes = static_cast<double>(std::max<std::int64_t>(1, trace.passes));
   for (auto& time : times) {
-    for (auto* us : {&time.total_us, &time.conversion_us, &time.work_us, &time.copy_us})
+    for (auto* us : {&time.wall_us, &time.total_us, &time.conversion_us, &time.work_us, &time.copy_us})
       *us /= kMicrosecond * passes;
     time.launches /= passes;
   }

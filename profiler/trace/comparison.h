@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "profiler/trace/activity.h"
@@ -14,6 +15,7 @@ namespace wide::profiler {
 /// What one node of the graph took, per pass over all members. Times in microseconds.
 struct NodeTime {
   std::int32_t node = -1;  ///< index into Trace::nodes
+  double wall_us = 0;      ///< its share of the pass: where k nodes run at once, each has a k-th of that time
   double total_us = 0;     ///< in the node, summed over members and threads; changes of layout before it not
   double conversion_us = 0;  ///< in changes of layout before it
   double work_us = 0;        ///< in kernels: of total and conversion together
@@ -21,19 +23,24 @@ struct NodeTime {
   double launches = 0;       ///< kernels
 
   double all_us() const { return total_us + conversion_us; }
+  /// `us` of threads as a share of the pass.
+  double on_the_clock(double us) const { return all_us() > 0 ? us * wall_us / all_us() : 0; }
+  NodeTime& operator+=(const NodeTime& other);
 };
 
 /// One entry per node of the trace, in graph order; nodes computed at build have zeros. The last entry, node
 /// -1, is what ran in changes of layout that belong to no node (at the exit).
 std::vector<NodeTime> node_times(const Trace& trace, const Structure& structure);
 
-/// Time in nodes over the time of the passes. Near 1 where one thread works; above 1 where several do.
+/// Time in nodes, on whatever thread, over the time of the passes: what the wall_us of all nodes add up to.
 double coverage_of_nodes(const Activity& activity);
 
-/// A node by name in both captures; where one lacks it (it was folded away, say), its times are 0.
+/// A node of wide and those of the rival whose work it does: one of the same name, or more where nodes were
+/// folded into it. Where one side lacks it, its times are 0.
 struct NodeComparison {
   std::string name, strategy;  ///< strategy: wide's, "at build" or "" where wide lacks the node
   NodeTime wide, rival;
+  std::vector<std::pair<std::string, NodeTime>> parts = {};  ///< the rival's, where not one of the same name
 };
 
 /// Where the time that wide saves comes from. Microseconds per pass; positive is gained. See Note [Gain].

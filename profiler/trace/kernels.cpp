@@ -21,7 +21,7 @@ std::vector<KernelRow> kernels(const Trace& trace, const Structure& structure) {
   std::map<std::pair<NameId, Kind>, std::vector<std::int64_t>> groups;
   for (std::size_t i = 0; i < slices.size(); ++i) {
     if (structure.work[i] && structure.counts(trace, i))
-      groups[{slices.name(i), slices.kind(i)}].push_back(slices.duration(i));
+      groups[{slices.name(i), slices.kind(i)}].push_back(structure.own[i]);
   }
   std::vector<KernelRow> rows;
   double all = 0;

@@ -35,6 +35,15 @@ Bound binding(const NodeTime& time, double memory_us, double arithmetic_us, doub
       ->second;
 }
 
+// Peaks are those of all threads together, so that times must be those of the pass, not of its threads.
+NodeTime on_the_clock(const NodeTime& time) {
+  auto result = time;
+  for (auto* us : {&result.total_us, &result.conversion_us, &result.work_us, &result.copy_us})
+    *us = time.on_the_clock(*us);
+  result.launches = time.on_the_clock(time.launches);
+  return result;
+}
+
 }  // namespace
 
 std::string_view name(Bound bound) {
@@ -84,9 +93,10 @@ Roofline roofline(const Trace& trace, const Structure& structure, const Peaks& p
   Roofline result{peaks, dtype, {}, {}};
   const auto peak = peaks.flops.contains(dtype) ? peaks.flops.at(dtype) : 0;
   std::array<double, 7> by_bound{};
-  for (const auto& time : node_times(trace, structure)) {
+  for (auto time : node_times(trace, structure)) {
     if (time.node < 0 || trace.nodes[static_cast<std::size_t>(time.node)].at_build) continue;
     const auto& node = trace.nodes[static_cast<std::size_t>(time.node)];
+    if (!structure.device) time = on_the_clock(time);
     RooflinePoint point;
     point.node = time.node;
     // A device's node takes as long as its kernels, not as its launching.

@@ -15,9 +15,9 @@ struct Structure {
   bool has_passes = false;           ///< some slice stands for a pass
   std::vector<std::int32_t> parent;  ///< the slice around it on its track, -1 outermost
   std::vector<std::int64_t> self;    ///< nanoseconds not spent in slices within it
-  /// Work: kernels, copies and fills of a device; on a CPU the operator calls that call no other, and
-  /// nodes in which no operator is called.
+  /// Work: kernels, copies and fills of a device; on a CPU see Note [Work of a CPU].
   std::vector<bool> work;
+  std::vector<std::int64_t> own;     ///< nanoseconds of work, less other work within it; 0 where it is none
   std::vector<bool> copy;            ///< work that only moves data, or any work within a change of layout
   std::vector<std::uint32_t> order;  ///< slices by track, then start, outer ones first
 
@@ -29,5 +29,8 @@ Structure structure(const Trace& trace);
 
 /// True for the name of an operator or kernel that only moves data.
 bool moves_data(Kind kind, std::string_view name);
+
+/// True for an operator that touches no element itself: allocation, views, and wrappers of copies and fills.
+bool only_arranges(std::string_view name);
 
 }  // namespace wide::profiler

@@ -37,7 +37,7 @@ enum class Kind : std::uint8_t {
   kNode,        ///< one node of the graph
   kConversion,  ///< a change of layout before a node
   kMember,      ///< one member's turn
-  kOperator,    ///< an operator call on the CPU; those that call no other are the CPU's kernels
+  kOperator,    ///< an operator call on the CPU; which are the CPU's kernels says Note [Work of a CPU]
   kKernel,      ///< on a device stream, as the next two
   kMemcpy,
   kMemset,
@@ -136,6 +136,7 @@ struct TraceNode {
   double flops = 0;         ///< of one pass over all members; 0: not known
   double weight_bytes = 0;  ///< read from constants, once a pass
   double activation_bytes = 0;  ///< other operands and the results
+  std::string within = "";      ///< of a rival: wide's node that does its work; "": the one of the same name
 };
 
 /// A value over time, such as memory in use.

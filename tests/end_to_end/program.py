@@ -11,9 +11,9 @@ CORPUS = HERE.parent / "corpus"
 TIME_LIMIT = 300  # seconds a run may take
 
 
-def run(program, *arguments):
+def run(program, *arguments, threads=1):
     """One thread inside: runs are started side by side."""
-    environment = dict(os.environ, OMP_NUM_THREADS="1")
+    environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
     return subprocess.run([program, *map(str, arguments)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           errors="backslashreplace", timeout=TIME_LIMIT, env=environment, check=False)
 

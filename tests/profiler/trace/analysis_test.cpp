@@ -23,7 +23,7 @@ TEST(IntervalsTest, UnionOverlapAndGaps) {
   EXPECT_EQ(gaps({}, {{0, 1}}), std::vector<Span>{});
 }
 
-TEST(StructureTest, LeavesAreTheWorkOfACpu) {
+TEST(StructureTest, InnermostOperatorsThatComputeAreTheWorkOfACpu) {
   const auto trace = test::wide_trace();
   const auto nesting = structure(trace);
   EXPECT_FALSE(nesting.device);
@@ -36,6 +36,65 @@ TEST(StructureTest, LeavesAreTheWorkOfACpu) {
       EXPECT_EQ(nesting.self[i], 80);
     }
   }
+}
+
+struct Written {
+  const char* name;
+  Kind kind;
+  std::int64_t start, duration;
+};
+
+Trace written(const std::vector<Written>& slices) {
+  Trace trace;
+  trace.passes = 1;
+  trace.track({"wide", "main", 1, 1, -1});
+  for (const auto& one : slices) {
+    trace.slices.push({.start = one.start,
+                       .duration = one.duration,
+                       .name = trace.names.intern(one.name),
+                       .kind = one.kind,
+                       .pass = 0});
+  }
+  return trace;
+}
+
+// As libtorch calls them: the product is aten::addmm itself, between its views and the copy of the bias.
+TEST(StructureTest, AnOperatorComputesWhateverItArranges) {
+  const auto trace = written({{"pass 0", Kind::kPass, 0, 1000},
+                              {"aten::linear", Kind::kOperator, 0, 900},
+                              {"aten::t", Kind::kOperator, 10, 40},
+                              {"aten::transpose", Kind::kOperator, 20, 20},
+                              {"aten::addmm", Kind::kOperator, 100, 700},
+                              {"aten::expand", Kind::kOperator, 110, 20},
+                              {"aten::copy_", Kind::kOperator, 200, 150},
+                              {"aten::reshape", Kind::kOperator, 910, 60},
+                              {"aten::clone", Kind::kOperator, 915, 50},
+                              {"aten::copy_", Kind::kOperator, 920, 30},
+                              {"aten::empty", Kind::kOperator, 980, 10}});
+  const auto result = structure(trace);
+  EXPECT_EQ(result.work,
+            (std::vector<bool>{false, false, false, false, true, false, true, false, false, true, false}));
+  EXPECT_EQ(result.own, (std::vector<std::int64_t>{0, 0, 0, 0, 550, 0, 150, 0, 0, 30, 0}));
+  const auto spent = activity(trace, result);
+  EXPECT_EQ(spent.launches, 3);
+  EXPECT_EQ(spent.busy, 730);
+  EXPECT_EQ(spent.work, 730);
+  EXPECT_EQ(spent.copies, 180);
+  const auto rows = kernels(trace, result);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].name, "aten::addmm");
+  EXPECT_EQ(rows[0].total, 550);
+  EXPECT_EQ(rows[1].total, 180);
+}
+
+TEST(StructureTest, AFillWithinAnotherIsOneWork) {
+  const auto trace = written({{"aten::zeros", Kind::kOperator, 0, 100},
+                              {"aten::zero_", Kind::kOperator, 20, 70},
+                              {"aten::fill_", Kind::kOperator, 30, 50}});
+  EXPECT_EQ(structure(trace).work, (std::vector<bool>{false, false, true}));
+  EXPECT_TRUE(only_arranges("aten::view"));
+  EXPECT_FALSE(only_arranges("view"));
+  EXPECT_FALSE(only_arranges("aten::mm"));
 }
 
 // A strategy with a kernel of its own may call no operator at all.
@@ -118,6 +177,39 @@ TEST(MemoryTest, FindsThePeakAndKeepsItWhenThinned) {
   const auto thin = memory_use(trace, 2);
   EXPECT_EQ(thin.timeline.size(), 2u);
   EXPECT_EQ(thin.timeline[0].value, 4096);
+}
+
+// Two threads: one runs node 0 all the time, the other node 1 for the second half of it.
+TEST(ComparisonTest, TimesOfNodesOnThreadsAddUpToThePass) {
+  Trace trace;
+  trace.passes = 1, trace.nodes.resize(2);
+  trace.track({"wide", "main", 1, 1, -1}), trace.track({"wide", "worker 1", 1, 2, -1});
+  trace.slices.push({.duration = 4000, .kind = Kind::kPass, .pass = 0});
+  trace.slices.push({.duration = 4000, .kind = Kind::kNode, .node = 0, .pass = 0});
+  trace.slices.push({.start = 2000, .duration = 2000, .kind = Kind::kNode, .track = 1, .node = 1, .pass = 0});
+  const auto nesting = structure(trace);
+  const auto times = node_times(trace, nesting);
+  EXPECT_DOUBLE_EQ(times[0].wall_us, 3);
+  EXPECT_DOUBLE_EQ(times[1].wall_us, 1);
+  EXPECT_DOUBLE_EQ(times[0].total_us, 4);
+  EXPECT_DOUBLE_EQ(times[1].on_the_clock(2), 1);
+  EXPECT_DOUBLE_EQ(coverage_of_nodes(activity(trace, nesting)), 1);
+}
+
+TEST(ComparisonTest, ANodeFoldedAwayIsPartOfTheOneThatDoesItsWork) {
+  auto wide = test::wide_trace();
+  const auto eager = [] {
+    auto trace = test::eager_trace();
+    trace.nodes[0].name = "%9 aten.conv2d.default", trace.nodes[0].within = "%1 aten.relu.default";
+    return trace;
+  }();
+  const auto result = compare(wide, structure(wide), eager, structure(eager));
+  ASSERT_EQ(result.nodes.size(), 4u);
+  EXPECT_EQ(result.nodes[0].rival.total_us, 0);
+  ASSERT_EQ(result.nodes[1].parts.size(), 2u);
+  EXPECT_EQ(result.nodes[1].parts[0].first, "%9 aten.conv2d.default");
+  EXPECT_DOUBLE_EQ(result.nodes[1].rival.total_us,
+                   result.nodes[1].parts[0].second.total_us + result.nodes[1].parts[1].second.total_us);
 }
 
 TEST(ComparisonTest, AlignsByNode) {
