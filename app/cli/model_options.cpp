@@ -36,25 +36,6 @@ std::vector<Member> copies_of(const Graph& graph, const Member& member, std::int
 
 }  // namespace
 
-void add_model_options(CLI::App& command, ModelOptions& options, bool required) {
-  command.add_option("--model", options.models, "exported model (.pt2); several are one member each")
-      ->required(required);
-  command.add_option("--weights", options.weights,
-                     "checkpoints (.safetensors), one member each, named by file stem");
-  command.add_option(
-      "-s,--strategy", options.strategies,
-      "auto, wide, sequential, a strategy for all that have it, KIND=STRATEGY or %VALUE=STRATEGY");
-  command.add_option("--plan", options.plan, "run this plan, saved by `widebench plan -o FILE`");
-  command.add_flag("--tune", options.tune,
-                   "choose by measuring; without it by what was measured before, or by estimates");
-  command.add_option("--device", options.device, "cpu, cuda or auto")
-      ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
-  command.add_option("--mode", options.mode, "eager or reduce-overhead (a static memory plan)")
-      ->type_name("MODE");
-  command.add_option("--seed", options.seed, "random stream of the first member; member i takes seed + i");
-  command.add_flag("--trust", options.trust, "allow TorchScript files, which are executable code");
-}
-
 std::map<std::string, std::int64_t> preset_sizes(const std::string& preset, const std::string& subject) {
   const auto known = presets::read_preset(presets::find_preset(preset), {});
   for (const auto& spec : known.cases) {

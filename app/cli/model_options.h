@@ -1,31 +1,16 @@
 #pragma once
-// What commands that take a user's model have in common on the command line.
+// What commands that take a user's model make of their options.
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "app/cli/context.h"
+#include "app/cli/model_flags.h"
 #include "core/wide_model.h"
 
 namespace wide::cli {
-
-struct ModelOptions {
-  std::vector<std::string> models;
-  std::vector<std::string> weights;
-  std::vector<std::string> strategies;  ///< "grouped" for all, or "conv2d=sequential"
-  std::string device = "auto";
-  std::string mode = "eager";
-  std::string plan;   ///< file of a stored plan
-  bool tune = false;  ///< measure what no earlier run has measured
-  bool trust = false;
-  std::uint64_t seed = 0;
-};
-
-/// --model, --weights, --strategy, --plan, --tune, --device, --mode, --trust and --seed.
-void add_model_options(CLI::App& command, ModelOptions& options, bool required = true);
 
 /// What `options` say of planning: strategies, a stored plan, the cost book of this machine. Throws
 /// wide::Error, and app::CannotMeasure for a device that is not there.

@@ -1,0 +1,24 @@
+#include "app/cli/model_flags.h"
+
+namespace wide::cli {
+
+void add_model_options(CLI::App& command, ModelOptions& options, bool required) {
+  command.add_option("--model", options.models, "exported model (.pt2); several are one member each")
+      ->required(required);
+  command.add_option("--weights", options.weights,
+                     "checkpoints (.safetensors), one member each, named by file stem");
+  command.add_option(
+      "-s,--strategy", options.strategies,
+      "auto, wide, sequential, a strategy for all that have it, KIND=STRATEGY or %VALUE=STRATEGY");
+  command.add_option("--plan", options.plan, "run this plan, saved by `widebench plan -o FILE`");
+  command.add_flag("--tune", options.tune,
+                   "choose by measuring; without it by what was measured before, or by estimates");
+  command.add_option("--device", options.device, "cpu, cuda or auto")
+      ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
+  command.add_option("--mode", options.mode, "eager or reduce-overhead (a static memory plan)")
+      ->type_name("MODE");
+  command.add_option("--seed", options.seed, "random stream of the first member; member i takes seed + i");
+  command.add_flag("--trust", options.trust, "allow TorchScript files, which are executable code");
+}
+
+}  // namespace wide::cli

@@ -1,0 +1,26 @@
+#pragma once
+// What commands that take a user's model have in common on the command line; nothing of libtorch.
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace wide::cli {
+
+struct ModelOptions {
+  std::vector<std::string> models;
+  std::vector<std::string> weights;
+  std::vector<std::string> strategies;  ///< "grouped" for all, or "conv2d=sequential"
+  std::string device = "auto";
+  std::string mode = "eager";
+  std::string plan;   ///< file of a stored plan
+  bool tune = false;  ///< measure what no earlier run has measured
+  bool trust = false;
+  std::uint64_t seed = 0;
+};
+
+/// --model, --weights, --strategy, --plan, --tune, --device, --mode, --trust and --seed.
+void add_model_options(CLI::App& command, ModelOptions& options, bool required = true);
+
+}  // namespace wide::cli
