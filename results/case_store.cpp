@@ -12,14 +12,14 @@ constexpr char kInsertCase[] = R"(
   INSERT INTO run_case (run_id, key, subject, kind, n, shape, device, dtype, mode, strategy, verdict, reason,
     speedup, speedup_low, speedup_high, best_rival, best_speedup, best_speedup_low, best_speedup_high,
     noise, noise_low, noise_high, rounds, stop_reason, compile_us, first_run_us, peak_memory_bytes, plan,
-    started, seconds, seed, load_1min, cpu_mhz)
-  VALUES (?,?,?,?,?,?,?,?,?,?,?,?, ?,?,?,?,?,?,?, ?,?,?,?,?,?,?,?,?, ?,?,?,?,?))";
+    started, seconds, seed, load_1min, cpu_mhz, model_hash)
+  VALUES (?,?,?,?,?,?,?,?,?,?,?,?, ?,?,?,?,?,?,?, ?,?,?,?,?,?,?,?,?, ?,?,?,?,?,?))";
 
 constexpr char kSelectCases[] = R"(
   SELECT id, key, subject, kind, n, shape, device, dtype, mode, strategy, verdict, reason,
     speedup, speedup_low, speedup_high, best_rival, best_speedup, best_speedup_low, best_speedup_high,
     noise, noise_low, noise_high, rounds, stop_reason, compile_us, first_run_us, peak_memory_bytes, plan,
-    started, seconds, seed, load_1min, cpu_mhz
+    started, seconds, seed, load_1min, cpu_mhz, model_hash
   FROM run_case WHERE run_id = ? ORDER BY id)";
 
 constexpr char kInsertContender[] = R"(
@@ -31,6 +31,13 @@ constexpr char kSelectContenders[] = R"(
   SELECT place, name, median_us, ci_low_us, ci_high_us, min_us, iqr_us, mad_us, outliers, samples, first_run_us,
     speedup, speedup_low, speedup_high
   FROM contender WHERE case_id = ? ORDER BY place)";
+
+constexpr char kSelectChecks[] = R"(
+  SELECT what, member, max_abs_err, max_rel_err, tolerance, passed, text FROM check_result
+  WHERE case_id = ? ORDER BY place)";
+
+constexpr char kSelectSamples[] = R"(
+  SELECT contender, round, position, iterations, microseconds FROM sample WHERE case_id = ? ORDER BY number)";
 
 void bind_summary(Binder& binder, const Summary& summary) {
   binder.real(summary.median_us).real(summary.ci95.low).real(summary.ci95.high);
@@ -51,57 +58,30 @@ Summary read_summary(Columns& row) {
   return summary;
 }
 
-void insert_contenders(SQLite::Database& db, std::int64_t id, const CaseRecord& record) {
-  SQLite::Statement insert(db, kInsertContender);
-  const auto add = [&](int place, std::string_view contender, const Summary& time, double first_run_us,
-                       const Interval& speedup) {
-    Binder binder(insert);
-    binder.integer(id).text(name(record.verdict)).integer(place).text(contender);
-    bind_summary(binder, time);
-    binder.real(first_run_us).interval(speedup);
-    insert.exec();
-    insert.reset();
-  };
-  add(0, "wide", record.wide, record.first_run_us, {});
-  int place = 1;
-  for (const Rival& rival : record.rivals)
-    add(place++, rival.name, rival.time, rival.first_run_us, rival.speedup);
-}
+/// Reads what lies under a case; keeps its statements for the next one.
+class DetailReader {
+ public:
+  explicit DetailReader(SQLite::Database& db)
+      : contenders_(db, kSelectContenders), checks_(db, kSelectChecks), samples_(db, kSelectSamples) {}
 
-void insert_checks(SQLite::Database& db, std::int64_t id, const CaseRecord& record) {
-  SQLite::Statement insert(db, "INSERT INTO check_result VALUES (?,?,?,?,?,?,?,?,?,?)");
-  int place = 0;
-  for (const Check& check : record.checks) {
-    Binder binder(insert);
-    binder.integer(id).text(name(record.verdict)).integer(place++).text(check.what).text(check.member);
-    binder.real(check.max_abs_err).real(check.max_rel_err).real(check.tolerance);
-    binder.integer(check.passed ? 1 : 0).text(check.text);
-    insert.exec();
-    insert.reset();
+  void read(std::int64_t id, bool with_samples, CaseRecord& record) {
+    read_contenders(id, record);
+    read_checks(id, record);
+    if (with_samples) read_samples(id, record);
   }
-}
 
-void insert_samples(SQLite::Database& db, std::int64_t id, const CaseRecord& record) {
-  SQLite::Statement insert(db, "INSERT INTO sample VALUES (?,?,?,?,?,?,?)");
-  std::int64_t number = 0;
-  for (const profiler::Sample& sample : record.samples) {
-    Binder binder(insert);
-    binder.integer(id)
-        .integer(number++)
-        .integer(sample.contender)
-        .integer(sample.round)
-        .integer(sample.position);
-    binder.integer(sample.iterations).real(sample.microseconds);
-    insert.exec();
-    insert.reset();
-  }
-}
+ private:
+  void read_contenders(std::int64_t id, CaseRecord& record);
+  void read_checks(std::int64_t id, CaseRecord& record);
+  void read_samples(std::int64_t id, CaseRecord& record);
 
-void select_details(SQLite::Database& db, std::int64_t id, bool with_samples, CaseRecord& record) {
-  SQLite::Statement contenders(db, kSelectContenders);
-  contenders.bind(1, id);
-  while (contenders.executeStep()) {
-    Columns row(contenders);
+  SQLite::Statement contenders_, checks_, samples_;
+};
+
+void DetailReader::read_contenders(std::int64_t id, CaseRecord& record) {
+  contenders_.bind(1, id);
+  while (contenders_.executeStep()) {
+    Columns row(contenders_);
     const int place = row.small();
     Rival rival;
     rival.name = row.text();
@@ -114,13 +94,13 @@ void select_details(SQLite::Database& db, std::int64_t id, bool with_samples, Ca
       record.rivals.push_back(std::move(rival));
     }
   }
-  SQLite::Statement checks(
-      db,
-      "SELECT what, member, max_abs_err, max_rel_err, tolerance, passed, text FROM check_result "
-      "WHERE case_id = ? ORDER BY place");
-  checks.bind(1, id);
-  while (checks.executeStep()) {
-    Columns row(checks);
+  contenders_.reset();
+}
+
+void DetailReader::read_checks(std::int64_t id, CaseRecord& record) {
+  checks_.bind(1, id);
+  while (checks_.executeStep()) {
+    Columns row(checks_);
     Check check;
     check.what = row.text();
     check.member = row.text();
@@ -131,13 +111,13 @@ void select_details(SQLite::Database& db, std::int64_t id, bool with_samples, Ca
     check.text = row.text();
     record.checks.push_back(std::move(check));
   }
-  if (!with_samples) return;
-  SQLite::Statement samples(db,
-                            "SELECT contender, round, position, iterations, microseconds FROM sample WHERE "
-                            "case_id = ? ORDER BY number");
-  samples.bind(1, id);
-  while (samples.executeStep()) {
-    Columns row(samples);
+  checks_.reset();
+}
+
+void DetailReader::read_samples(std::int64_t id, CaseRecord& record) {
+  samples_.bind(1, id);
+  while (samples_.executeStep()) {
+    Columns row(samples_);
     profiler::Sample sample;
     sample.contender = row.small();
     sample.round = row.small();
@@ -146,6 +126,7 @@ void select_details(SQLite::Database& db, std::int64_t id, bool with_samples, Ca
     sample.microseconds = row.real();
     record.samples.push_back(sample);
   }
+  samples_.reset();
 }
 
 CaseRecord read_case(Columns& row) {
@@ -176,6 +157,7 @@ CaseRecord read_case(Columns& row) {
   record.seed = static_cast<std::uint64_t>(row.integer());
   record.load_1min = row.real();
   record.cpu_mhz = row.real();
+  record.model_hash = row.text();
   return record;
 }
 
@@ -206,6 +188,11 @@ Binder& Binder::interval(const Interval& value) {
   return real(value.value).real(value.low).real(value.high);
 }
 
+Binder& Binder::blob(std::string_view bytes) {
+  statement_.bind(next_++, static_cast<const void*>(bytes.data()), static_cast<int>(bytes.size()));
+  return *this;
+}
+
 Binder& Binder::null() {
   statement_.bind(next_++);
   return *this;
@@ -230,9 +217,58 @@ std::optional<std::int64_t> Columns::optional_integer() {
   return column.getInt64();
 }
 
-void insert_case(SQLite::Database& db, std::int64_t run, const CaseRecord& record) {
-  SQLite::Statement insert(db, kInsertCase);
-  Binder binder(insert);
+CaseWriter::CaseWriter(SQLite::Database& db)
+    : db_(db),
+      case_(db, kInsertCase),
+      contender_(db, kInsertContender),
+      check_(db, "INSERT INTO check_result VALUES (?,?,?,?,?,?,?,?,?,?)"),
+      sample_(db, "INSERT INTO sample VALUES (?,?,?,?,?,?,?)") {}
+
+void CaseWriter::insert_contenders(std::int64_t id, const CaseRecord& record) {
+  const auto add = [&](int place, std::string_view contender, const Summary& time, double first_run_us,
+                       const Interval& speedup) {
+    Binder binder(contender_);
+    binder.integer(id).text(name(record.verdict)).integer(place).text(contender);
+    bind_summary(binder, time);
+    binder.real(first_run_us).interval(speedup);
+    contender_.exec();
+    contender_.reset();
+  };
+  add(0, "wide", record.wide, record.first_run_us, {});
+  int place = 1;
+  for (const Rival& rival : record.rivals)
+    add(place++, rival.name, rival.time, rival.first_run_us, rival.speedup);
+}
+
+void CaseWriter::insert_checks(std::int64_t id, const CaseRecord& record) {
+  int place = 0;
+  for (const Check& check : record.checks) {
+    Binder binder(check_);
+    binder.integer(id).text(name(record.verdict)).integer(place++).text(check.what).text(check.member);
+    binder.real(check.max_abs_err).real(check.max_rel_err).real(check.tolerance);
+    binder.integer(check.passed ? 1 : 0).text(check.text);
+    check_.exec();
+    check_.reset();
+  }
+}
+
+void CaseWriter::insert_samples(std::int64_t id, const CaseRecord& record) {
+  std::int64_t number = 0;
+  for (const profiler::Sample& sample : record.samples) {
+    Binder binder(sample_);
+    binder.integer(id)
+        .integer(number++)
+        .integer(sample.contender)
+        .integer(sample.round)
+        .integer(sample.position);
+    binder.integer(sample.iterations).real(sample.microseconds);
+    sample_.exec();
+    sample_.reset();
+  }
+}
+
+void CaseWriter::insert(std::int64_t run, const CaseRecord& record) {
+  Binder binder(case_);
   binder.integer(run)
       .text(record.key)
       .text(record.subject)
@@ -250,22 +286,25 @@ void insert_case(SQLite::Database& db, std::int64_t run, const CaseRecord& recor
   }
   binder.json(record.plan).text(record.started).real(record.seconds);
   binder.integer(static_cast<std::int64_t>(record.seed)).real(record.load_1min).real(record.cpu_mhz);
-  insert.exec();
-  const std::int64_t id = db.getLastInsertRowid();
-  insert_contenders(db, id, record);
-  insert_checks(db, id, record);
-  insert_samples(db, id, record);
+  binder.text(record.model_hash);
+  case_.exec();
+  case_.reset();
+  const std::int64_t id = db_.getLastInsertRowid();
+  insert_contenders(id, record);
+  insert_checks(id, record);
+  insert_samples(id, record);
 }
 
 std::vector<CaseRecord> select_cases(SQLite::Database& db, std::int64_t run, bool with_samples) {
   SQLite::Statement select(db, kSelectCases);
   select.bind(1, run);
+  DetailReader details(db);
   std::vector<CaseRecord> cases;
   while (select.executeStep()) {
     Columns row(select);
     const std::int64_t id = row.integer();
     cases.push_back(read_case(row));
-    select_details(db, id, with_samples, cases.back());
+    details.read(id, with_samples, cases.back());
   }
   return cases;
 }

@@ -20,6 +20,7 @@ class Binder {
   Binder& integer(std::int64_t value);
   Binder& real(double value);
   Binder& interval(const Interval& value);  ///< three columns
+  Binder& blob(std::string_view bytes);
   Binder& null();
 
  private:
@@ -45,7 +46,21 @@ class Columns {
   int next_ = 0;
 };
 
-void insert_case(SQLite::Database& db, std::int64_t run, const CaseRecord& record);
+/// Writes cases; keeps its statements, so that ten thousand cases compile them once.
+class CaseWriter {
+ public:
+  explicit CaseWriter(SQLite::Database& db);
+  void insert(std::int64_t run, const CaseRecord& record);
+
+ private:
+  void insert_contenders(std::int64_t id, const CaseRecord& record);
+  void insert_checks(std::int64_t id, const CaseRecord& record);
+  void insert_samples(std::int64_t id, const CaseRecord& record);
+
+  SQLite::Database& db_;
+  SQLite::Statement case_, contender_, check_, sample_;
+};
+
 std::vector<CaseRecord> select_cases(SQLite::Database& db, std::int64_t run, bool with_samples);
 
 }  // namespace wide::results

@@ -1,8 +1,10 @@
 #include "results/database.h"
 
+#include <SQLiteCpp/Backup.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -109,11 +111,18 @@ void set_journal(SQLite::Database& db, const fs::path& path) {
   }
 }
 
+std::string damaged(const fs::path& path, const std::string& how) {
+  const std::string backup = path.string() + ".bak";
+  std::string text = path.string() + ": the database is damaged (" + how.substr(0, how.find('\n')) + "); ";
+  std::error_code none;
+  if (!fs::exists(backup, none)) return text + "move it aside, or choose another --db";
+  return text + "move it aside, with its -wal file, and copy " + backup +
+         " to its place: that is how it was after the last whole sweep";
+}
+
 void quick_check(SQLite::Database& db, const fs::path& path) {
   const auto verdict = db.execAndGet("PRAGMA quick_check(1)").getString();
-  if (verdict == "ok") return;
-  throw Error("store", path.string() + ": the database is damaged (" + verdict.substr(0, verdict.find('\n')) +
-                           "); move it aside and restore a backup, or choose another --db");
+  if (verdict != "ok") throw Error("store", damaged(path, verdict));
 }
 
 /// A file of ours has our application_id; an empty one may become ours.
@@ -129,23 +138,10 @@ int checked_version(SQLite::Database& db, const fs::path& path, int current) {
   return 0;
 }
 
-/// A copy of the database as it stands, complete or not there at all.
-void back_up(SQLite::Database& db, const fs::path& path, int version) {
-  const fs::path target = path.string() + ".schema-" + std::to_string(version) + ".bak";
-  const fs::path temporary = target.string() + ".tmp";
-  fs::remove(temporary);
-  SQLite::Statement copy(db, "VACUUM INTO ?");
-  copy.bind(1, temporary.string());
-  copy.exec();
-  fs::rename(temporary, target);
-}
-
 /// Applies what is missing in one transaction. It always writes the version, which proves that the file can
 /// be written.
-void migrate(SQLite::Database& db, const fs::path& path, std::span<const Migration> known) {
+void apply(SQLite::Database& db, const fs::path& path, std::span<const Migration> known) {
   const int current = known.back().version;
-  const int before = checked_version(db, path, current);
-  if (before > 0 && before < current) back_up(db, path, before);
   SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
   const int version = checked_version(db, path, current);  // another process may have been faster
   for (const Migration& migration : known) {
@@ -154,6 +150,13 @@ void migrate(SQLite::Database& db, const fs::path& path, std::span<const Migrati
   db.exec("PRAGMA application_id = " + std::to_string(kApplicationId));
   db.exec("PRAGMA user_version = " + std::to_string(current));
   transaction.commit();
+}
+
+void migrate(SQLite::Database& db, const fs::path& path, std::span<const Migration> known) {
+  const int before = checked_version(db, path, known.back().version);
+  if (before > 0 && before < known.back().version)
+    copy_database(db, path.string() + ".schema-" + std::to_string(before) + ".bak");
+  apply(db, path, known);
 }
 
 /// "file:" URI of a path, for the immutable flag.
@@ -170,18 +173,25 @@ std::string immutable_uri(const fs::path& path) {
   return uri + "?immutable=1";
 }
 
-SQLite::Database open_read_only(const fs::path& path, int current) {
+/// A copy of `db` in memory, brought up to date there: reading an older file does not change it.
+SQLite::Database updated_copy(SQLite::Database& db, const fs::path& path, std::span<const Migration> known) {
+  SQLite::Database copy(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  if (SQLite::Backup(copy, db).executeStep() != SQLITE_DONE) {
+    throw Error("store", path.string() + ": another process holds the database; try again when it is done");
+  }
+  make_safe(copy);
+  apply(copy, path, known);
+  copy.exec("PRAGMA query_only = ON");
+  return copy;
+}
+
+SQLite::Database open_read_only(const fs::path& path, std::span<const Migration> known) {
+  const int current = known.back().version;
   const auto checked = [&](SQLite::Database db) {
     make_safe(db);
     const int version = checked_version(db, path, current);
-    if (version < current) {
-      throw Error(
-          "store",
-          path.string() + ": its schema " + std::to_string(version) +
-              " is older than ours; a command that stores (a sweep, runs import) will bring it up to date");
-    }
     quick_check(db, path);
-    return db;
+    return version == current ? std::move(db) : updated_copy(db, path, known);
   };
   try {
     return checked(SQLite::Database(fs::absolute(path).string(), SQLite::OPEN_READONLY, kBusyMs));
@@ -221,6 +231,27 @@ SQLite::Database open_read_write(const fs::path& path, std::int64_t max_bytes, b
 
 }  // namespace
 
+void copy_database(SQLite::Database& db, const fs::path& target) {
+  // A name of its own: another process may copy the same database at the same time.
+  const fs::path temporary = target.string() + "." + std::to_string(::getpid()) + ".tmp";
+  std::error_code none;
+  fs::remove(temporary, none);
+  try {
+    SQLite::Statement copy(db, "VACUUM INTO ?");
+    copy.bind(1, temporary.string());
+    copy.exec();
+    fs::permissions(temporary, fs::status(db.getFilename()).permissions(), none);
+    fs::rename(temporary, target);
+  } catch (const fs::filesystem_error& error) {
+    fs::remove(temporary, none);
+    throw Error("store", target.string() + ": the backup cannot be put in its place (" +
+                             error.code().message() + "); check the folder's permissions");
+  } catch (...) {
+    fs::remove(temporary, none);
+    throw;
+  }
+}
+
 SQLite::Database open_database(const fs::path& path, OpenMode mode, std::int64_t max_bytes,
                                std::span<const Migration> known) {
   // Always absolute from here on: ":memory:", "file:" and "" mean other things to SQLite than names of files.
@@ -240,7 +271,7 @@ SQLite::Database open_database(const fs::path& path, OpenMode mode, std::int64_t
                 path.string() + ": there is no database yet; run a sweep first or name another --db");
   }
   return guarded(path, [&] {
-    return mode == OpenMode::kReadOnly ? open_read_only(path, current)
+    return mode == OpenMode::kReadOnly ? open_read_only(path, known)
                                        : open_read_write(path, max_bytes, existed, known);
   });
 }
@@ -260,8 +291,7 @@ std::string explain(const fs::path& path, const SQLite::Exception& error) {
     case SQLITE_NOTADB:
       return file + "this is no SQLite database; choose another --db";
     case SQLITE_CORRUPT:
-      return file + "the database is damaged (" + error.what() +
-             "); move it aside and restore a backup, or choose another --db";
+      return damaged(path, error.what());
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return file + "another process has kept the database locked for over 10 s; try again when it is done";

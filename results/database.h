@@ -28,6 +28,10 @@ std::span<const Migration> migrations();
 SQLite::Database open_database(const std::filesystem::path& path, OpenMode mode, std::int64_t max_bytes = 0,
                                std::span<const Migration> known = migrations());
 
+/// A copy of the database as it stands at `target`: complete or not there at all, and only then in place of
+/// an older one.
+void copy_database(SQLite::Database& db, const std::filesystem::path& target);
+
 /// What went wrong with which file and what to try, in one line.
 std::string explain(const std::filesystem::path& path, const SQLite::Exception& error);
 

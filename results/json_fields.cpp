@@ -47,4 +47,14 @@ profiler::Facts facts_from_json(const json& document) {
   return facts;
 }
 
+json environment_json(const std::map<std::string, std::string>& environment) {
+  json document = json::object();
+  for (const auto& [name, value] : environment) document[valid_utf8(name)] = valid_utf8(value);
+  return document;
+}
+
+std::map<std::string, std::string> environment_from_json(const json& document) {
+  return document.get<std::map<std::string, std::string>>();
+}
+
 }  // namespace wide::results

@@ -1,6 +1,7 @@
 #pragma once
 // JSON of values that both the database and the report keep. Only results/ includes this.
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -15,5 +16,9 @@ std::string dump(const nlohmann::json& value);
 nlohmann::json facts_json(const profiler::Facts& facts);
 /// Throws nlohmann::json::exception when a field has the wrong type; missing ones stay unknown.
 profiler::Facts facts_from_json(const nlohmann::json& document);
+
+nlohmann::json environment_json(const std::map<std::string, std::string>& environment);
+/// Throws nlohmann::json::exception when it is no object of texts.
+std::map<std::string, std::string> environment_from_json(const nlohmann::json& document);
 
 }  // namespace wide::results

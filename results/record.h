@@ -2,6 +2,7 @@
 // A run and its cases as plain values: what the store keeps, the report writes and the table shows.
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -86,6 +87,15 @@ struct CaseRecord {
   std::uint64_t seed = 0;
   double load_1min = kUnknown;
   double cpu_mhz = kUnknown;
+  std::string model_hash;  ///< of the user's own model files; empty for built-in subjects
+};
+
+/// What somebody wrote down about a run.
+struct Note {
+  std::string created;  ///< ISO 8601, UTC
+  std::string text;
+
+  bool operator==(const Note&) const = default;
 };
 
 /// One sweep or one benchmark command.
@@ -104,6 +114,12 @@ struct RunRecord {
   std::string label;
   std::string origin = "measured";  ///< or "imported": a claim, not our own history
   RunStatus status = RunStatus::kRunning;
+  /// What was set around the run and may change its times: "OMP_NUM_THREADS" -> "2", "governor" -> …
+  std::map<std::string, std::string> environment;
+  int statistics_version = profiler::kStatisticsVersion;  ///< of the intervals that its cases carry
+  std::int64_t parent = 0;  ///< the run whose alerts this one measured again; 0: a run of its own
+  std::vector<std::string> tags;
+  std::vector<Note> notes;  ///< oldest first
 };
 
 /// Largest absolute error over the checks. NaN when there is none or any is NaN.

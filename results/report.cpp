@@ -1,6 +1,7 @@
 #include "results/report.h"
 
 #include <cmath>
+#include <set>
 
 #include "formats/error.h"
 #include "results/json_fields.h"
@@ -88,12 +89,43 @@ json samples_json(const CaseRecord& record) {
           {"microseconds", std::move(microseconds)}};
 }
 
+json tags_json(const RunRecord& run) {
+  json tags = json::array();
+  for (const std::string& tag : run.tags) tags.push_back(valid_utf8(tag));
+  return tags;
+}
+
+json notes_json(const RunRecord& run) {
+  json notes = json::array();
+  for (const Note& note : run.notes)
+    notes.push_back({{"created", valid_utf8(note.created)}, {"text", valid_utf8(note.text)}});
+  return notes;
+}
+
 /// `value` of a caller as it can be written: text made valid, numbers made finite.
 json cleaned(const json& value) {
   return json::parse(dump(value));
 }
 
 }  // namespace
+
+json reproduce_json(const RunRecord& run) {
+  std::set<std::uint64_t> seeds;
+  if (run.settings.is_object() && run.settings.contains("cases") && run.settings["cases"].is_array()) {
+    for (const json& spec : run.settings["cases"]) {
+      const auto seed = spec.is_object() ? spec.find("seed") : spec.end();
+      if (spec.is_object() && seed != spec.end() && seed->is_number_unsigned())
+        seeds.insert(seed->get<std::uint64_t>());
+    }
+  }
+  return {{"command", valid_utf8(run.command_line)},
+          {"again", "widebench reproduce " + valid_utf8(run.uid.empty() ? "REPORT.json" : run.uid)},
+          {"seeds", seeds},
+          {"threads", run.threads},
+          {"environment", environment_json(run.environment)},
+          {"tool", valid_utf8(run.tool_version)},
+          {"git_commit", valid_utf8(run.git_commit)}};
+}
 
 json case_json(const CaseRecord& record, Samples samples) {
   json result = {
@@ -128,7 +160,8 @@ json case_json(const CaseRecord& record, Samples samples) {
       {"seconds", number(record.seconds)},
       {"seed", record.seed},
       {"load_1min", number(record.load_1min)},
-      {"cpu_mhz", number(record.cpu_mhz)}};
+      {"cpu_mhz", number(record.cpu_mhz)},
+      {"model_hash", valid_utf8(record.model_hash)}};
   if (samples == Samples::kInclude) result["samples"] = samples_json(record);
   return result;
 }
@@ -143,7 +176,7 @@ json report(const RunRecord& run, const std::vector<CaseRecord>& cases, Samples 
            {{"name", "widebench"},
             {"version", valid_utf8(run.tool_version)},
             {"git_commit", valid_utf8(run.git_commit)},
-            {"statistics_version", profiler::kStatisticsVersion}}},
+            {"statistics_version", run.statistics_version}}},
           {"run",
            {{"uid", valid_utf8(run.uid)},
             {"started", valid_utf8(run.started)},
@@ -153,7 +186,11 @@ json report(const RunRecord& run, const std::vector<CaseRecord>& cases, Samples 
             {"threads", run.threads},
             {"label", valid_utf8(run.label)},
             {"origin", valid_utf8(run.origin)},
-            {"status", name(run.status)}}},
+            {"status", name(run.status)},
+            {"environment", environment_json(run.environment)},
+            {"tags", tags_json(run)},
+            {"notes", notes_json(run)}}},
+          {"reproduce", reproduce_json(run)},
           {"machine", std::move(machine)},
           {"settings", cleaned(run.settings)},
           {"cases", std::move(entries)}};

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <vector>
 
 #include "results/record.h"
@@ -17,6 +18,10 @@ enum class Samples : std::uint8_t { kLeaveOut, kInclude };
 /// The whole report. Numbers that are not finite become null, invalid UTF-8 becomes U+FFFD.
 nlohmann::json report(const RunRecord& run, const std::vector<CaseRecord>& cases,
                       Samples samples = Samples::kInclude);
+
+/// How to measure the run again: the exact command, seeds, environment, and the command that also compares.
+/// Made from the record, and not read back.
+nlohmann::json reproduce_json(const RunRecord& run);
 
 struct Imported {
   RunRecord run;
@@ -33,6 +38,9 @@ CaseRecord case_from_json(const nlohmann::json& document);
 /// Writes a temporary file beside `path`, syncs it, renames it: never half a file. Throws
 /// wide::Error{"report", …}.
 void write_report(const std::filesystem::path& path, const nlohmann::json& document);
+
+/// The same for any text.
+void write_text(const std::filesystem::path& path, std::string_view text);
 
 /// Reads a report file: at most 256 MiB and 64 levels deep. Throws wide::Error{"import", …}.
 Imported read_report(const std::filesystem::path& path);

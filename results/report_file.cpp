@@ -59,6 +59,10 @@ mode_t rights_for(const fs::path& path) {
 }  // namespace
 
 void write_report(const fs::path& path, const nlohmann::json& document) {
+  write_text(path, dump(document) + "\n");
+}
+
+void write_text(const fs::path& path, std::string_view text) {
   std::error_code none;
   if (fs::exists(path, none) &&
       !fs::is_regular_file(path, none)) {  // a pipe or /dev/stdout cannot be renamed over
@@ -66,14 +70,14 @@ void write_report(const fs::path& path, const nlohmann::json& document) {
       throw Error("report", path.string() + ": this is a folder; name a file");
     const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (file.get() < 0) fail(path, "open it");
-    return write_all(file.get(), dump(document) + "\n", path);
+    return write_all(file.get(), text, path);
   }
   const fs::path target = fs::is_symlink(path, none) ? fs::weakly_canonical(path, none) : path;
   std::string temporary = target.string() + ".XXXXXX";
   const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (file.get() < 0) fail(path, "create a file beside it");
   try {
-    write_all(file.get(), dump(document) + "\n", path);
+    write_all(file.get(), text, path);
     if (::fchmod(file.get(), rights_for(target)) != 0) fail(path, "set its permissions");
     if (::fsync(file.get()) != 0) fail(path, "bring the report to disk");
     if (::rename(temporary.c_str(), target.c_str()) != 0) fail(path, "put the report in its place");

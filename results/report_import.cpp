@@ -220,9 +220,33 @@ CaseRecord read_case(const Place& at) {
   }
   record.load_1min = at.real("load_1min");
   record.cpu_mhz = at.real("cpu_mhz");
+  record.model_hash = at.text("model_hash");
   read_samples(at, record);
   if (const std::string why = objection(record); !why.empty()) at.refuse(why);
   return record;
+}
+
+void read_marks(const Place& about, RunRecord& run) {
+  if (about.has("environment")) {
+    const Place environment = about.member("environment");
+    try {
+      run.environment = environment_from_json(environment.object().value());
+    } catch (const json::exception&) {
+      environment.refuse("an object of texts is expected here");
+    }
+  }
+  if (about.has("tags")) {
+    const Place tags = about.member("tags");
+    for (std::size_t i = 0; i < tags.array().value().size(); ++i) run.tags.push_back(tags.element(i).text());
+  }
+  if (about.has("notes")) {
+    const Place notes = about.member("notes");
+    for (std::size_t i = 0; i < notes.array().value().size(); ++i) {
+      const Place note = notes.element(i);
+      note.object();
+      run.notes.push_back({note.text("created"), note.text("text")});
+    }
+  }
 }
 
 RunRecord read_run(const Place& top) {
@@ -230,6 +254,7 @@ RunRecord read_run(const Place& top) {
   const Place tool = top.member("tool");
   run.tool_version = tool.object().text("version");
   run.git_commit = tool.text("git_commit");
+  run.statistics_version = tool.has("statistics_version") ? tool.small("statistics_version") : 1;
   run.settings = top.member("settings").value();
   const Place machine = top.member("machine");
   try {
@@ -254,6 +279,7 @@ RunRecord read_run(const Place& top) {
     if (!parsed) status.refuse("no such status; known are running, done, interrupted, failed");
     run.status = *parsed;
   }
+  read_marks(about, run);
   return run;
 }
 

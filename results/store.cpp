@@ -6,8 +6,8 @@
 #include <random>
 
 #include "results/case_store.h"
-#include "results/database.h"
 #include "results/json_fields.h"
+#include "results/store_connection.h"
 #include "results/table.h"
 
 namespace wide::results {
@@ -15,23 +15,23 @@ namespace {
 
 constexpr char kInsertRun[] = R"(
   INSERT INTO run (uid, started, command_line, preset, tool_version, git_commit, settings_id, machine_id, device,
-    threads, label, origin, status)
-  VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?))";
+    threads, label, origin, status, environment, statistics_version, parent_id)
+  VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?))";
 
 constexpr char kSelectRun[] = R"(
   SELECT run.id, uid, started, command_line, preset, tool_version, git_commit, settings.json, machine.facts, device,
-    threads, label, origin, status
+    threads, label, origin, status, environment, statistics_version, coalesce(parent_id, 0)
   FROM run JOIN settings ON settings.id = settings_id JOIN machine ON machine.id = machine_id WHERE run.id = ?)";
 
 constexpr char kSelectRuns[] = R"(
   SELECT run.id, uid, run.started, preset, label, run.device, machine.key, origin, status, count(run_case.id),
-    coalesce(sum(run_case.verdict = 'pass'), 0)
+    coalesce(sum(run_case.verdict = 'pass'), 0), coalesce(parent_id, 0), pinned
   FROM run JOIN machine ON machine.id = machine_id LEFT JOIN run_case ON run_case.run_id = run.id
   GROUP BY run.id ORDER BY run.id)";
 
 constexpr char kUnfinishedRun[] = R"(
   SELECT run.id FROM run JOIN settings ON settings.id = settings_id JOIN machine ON machine.id = machine_id
-  WHERE settings.json = ? AND machine.key = ? AND origin = 'measured' AND status <> 'done'
+  WHERE settings.json = ? AND machine.key = ? AND origin = 'measured' AND status <> 'done' AND parent_id IS NULL
   ORDER BY run.id DESC LIMIT 1)";
 
 /// 128 random bits in hex.
@@ -67,6 +67,48 @@ std::int64_t settings_row(SQLite::Database& db, const nlohmann::json& settings) 
   return select.getColumn(0).getInt64();
 }
 
+void insert_marks(SQLite::Database& db, std::int64_t id, const RunRecord& run) {
+  SQLite::Statement tag(db, "INSERT OR IGNORE INTO tag VALUES (?, ?)");
+  for (const std::string& text : run.tags) {
+    if (text.empty()) continue;
+    Binder(tag).integer(id).text(text);
+    tag.exec();
+    tag.reset();
+  }
+  SQLite::Statement note(db, "INSERT INTO note (run_id, created, text) VALUES (?, ?, ?)");
+  for (const Note& entry : run.notes) {
+    Binder(note).integer(id).text(entry.created).text(entry.text);
+    note.exec();
+    note.reset();
+  }
+}
+
+std::vector<Note> select_notes(SQLite::Database& db, std::int64_t run) {
+  SQLite::Statement select(db, "SELECT created, text FROM note WHERE run_id = ? ORDER BY id");
+  select.bind(1, run);
+  std::vector<Note> notes;
+  while (select.executeStep()) {
+    Columns row(select);
+    Note note;
+    note.created = row.text();
+    note.text = row.text();
+    notes.push_back(std::move(note));
+  }
+  return notes;
+}
+
+/// Second column of every row, under its first: what belongs to which run.
+std::map<std::int64_t, std::vector<std::string>> by_run(SQLite::Database& db, const char* sql) {
+  std::map<std::int64_t, std::vector<std::string>> result;
+  SQLite::Statement select(db, sql);
+  while (select.executeStep()) {
+    Columns row(select);
+    const std::int64_t run = row.integer();
+    result[run].push_back(row.text());
+  }
+  return result;
+}
+
 std::int64_t insert_run(SQLite::Database& db, const RunRecord& run) {
   const std::int64_t settings = settings_row(db, run.settings);
   const std::int64_t machine = machine_row(db, run.machine);
@@ -75,17 +117,17 @@ std::int64_t insert_run(SQLite::Database& db, const RunRecord& run) {
   binder.text(run.uid.empty() ? new_uid() : run.uid).text(run.started.empty() ? utc_now() : run.started);
   binder.text(run.command_line).text(run.preset).text(run.tool_version).text(run.git_commit);
   binder.integer(settings).integer(machine).text(run.device).integer(run.threads).text(run.label);
-  binder.text(run.origin).text(name(run.status));
+  binder.text(run.origin).text(name(run.status)).json(environment_json(run.environment));
+  binder.integer(run.statistics_version);
+  if (run.parent > 0) {
+    binder.integer(run.parent);
+  } else {
+    binder.null();
+  }
   insert.exec();
-  return db.getLastInsertRowid();
-}
-
-void require_run(SQLite::Database& db, const std::filesystem::path& path, std::int64_t id) {
-  SQLite::Statement select(db, "SELECT 1 FROM run WHERE id = ?");
-  select.bind(1, id);
-  if (select.executeStep()) return;
-  throw Error("store",
-              path.string() + ": there is no run " + std::to_string(id) + "; see `widebench runs list`");
+  const std::int64_t id = db.getLastInsertRowid();
+  insert_marks(db, id, run);
+  return id;
 }
 
 void refuse_objections(const CaseRecord& record) {
@@ -95,27 +137,13 @@ void refuse_objections(const CaseRecord& record) {
 
 }  // namespace
 
-struct Store::Connection {
-  std::filesystem::path path;
-  SQLite::Database db;
-
-  /// Runs `work(db)` with faults turned into wide::Error.
-  template <typename Work>
-  auto with(Work&& work) {
-    return guarded(path, [&] { return work(db); });
-  }
-
-  /// The same as one transaction.
-  template <typename Work>
-  auto change(Work&& work) {
-    return guarded(path, [&] {
-      SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-      const auto result = work(db);
-      transaction.commit();
-      return result;
-    });
-  }
-};
+void require_run(SQLite::Database& db, const std::filesystem::path& path, std::int64_t id) {
+  SQLite::Statement select(db, "SELECT 1 FROM run WHERE id = ?");
+  select.bind(1, id);
+  if (select.executeStep()) return;
+  throw Error("store",
+              path.string() + ": there is no run " + std::to_string(id) + "; see `widebench runs list`");
+}
 
 std::filesystem::path default_path() {
   const auto folder = [](const char* variable) -> std::filesystem::path {
@@ -136,6 +164,10 @@ Store Store::open(const std::filesystem::path& path, OpenMode mode, std::int64_t
   return Store(std::make_unique<Connection>(Connection{path, open_database(path, mode, max_bytes)}));
 }
 
+void Store::back_up() const {
+  connection_->with([&](SQLite::Database& db) { copy_database(db, path().string() + ".bak"); });
+}
+
 const std::filesystem::path& Store::path() const {
   return connection_->path;
 }
@@ -154,7 +186,7 @@ void Store::add_case(std::int64_t run, const CaseRecord& record) {
       throw Error("store",
                   "case '" + printable(record.key) + "' is already stored in run " + std::to_string(run));
     }
-    insert_case(db, run, record);
+    CaseWriter(db).insert(run, record);
     return true;
   });
 }
@@ -170,6 +202,7 @@ void Store::finish_run(std::int64_t run, RunStatus status) {
 
 std::int64_t Store::import_run(RunRecord run, const std::vector<CaseRecord>& cases) {
   run.origin = "imported";
+  run.parent = 0;  // the number of a run in another database
   for (const CaseRecord& record : cases) refuse_objections(record);
   return connection_->change([&](SQLite::Database& db) {
     SQLite::Statement select(db, "SELECT id FROM run WHERE uid = ?");
@@ -179,7 +212,8 @@ std::int64_t Store::import_run(RunRecord run, const std::vector<CaseRecord>& cas
                                std::to_string(select.getColumn(0).getInt64()));
     }
     const std::int64_t id = insert_run(db, run);
-    for (const CaseRecord& record : cases) insert_case(db, id, record);
+    CaseWriter writer(db);
+    for (const CaseRecord& record : cases) writer.insert(id, record);
     return id;
   });
 }
@@ -187,6 +221,9 @@ std::int64_t Store::import_run(RunRecord run, const std::vector<CaseRecord>& cas
 std::vector<RunSummary> Store::runs() const {
   return connection_->with([](SQLite::Database& db) {
     std::vector<RunSummary> result;
+    SQLite::Transaction one_view(db);
+    auto tags = by_run(db, "SELECT run_id, tag FROM tag ORDER BY run_id, tag");
+    auto baselines = by_run(db, "SELECT run_id, name FROM baseline_run ORDER BY run_id, name");
     SQLite::Statement select(db, kSelectRuns);
     while (select.executeStep()) {
       Columns row(select);
@@ -202,6 +239,10 @@ std::vector<RunSummary> Store::runs() const {
       run.status = parse_status(row.text()).value_or(RunStatus::kFailed);
       run.cases = row.integer();
       run.passed = row.integer();
+      run.parent = row.integer();
+      run.pinned = row.integer() != 0;
+      run.tags = std::move(tags[run.id]);
+      run.baselines = std::move(baselines[run.id]);
       result.push_back(std::move(run));
     }
     return result;
@@ -230,6 +271,11 @@ RunRecord Store::run(std::int64_t id) const {
     run.label = row.text();
     run.origin = row.text();
     run.status = parse_status(row.text()).value_or(RunStatus::kFailed);
+    run.environment = environment_from_json(row.json());
+    run.statistics_version = row.small();
+    run.parent = row.integer();
+    run.tags = by_run(db, "SELECT run_id, tag FROM tag ORDER BY run_id, tag")[id];
+    run.notes = select_notes(db, id);
     return run;
   });
 }

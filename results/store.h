@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "results/record.h"
@@ -23,11 +24,37 @@ struct RunSummary {
   RunStatus status = RunStatus::kRunning;
   std::int64_t cases = 0;
   std::int64_t passed = 0;
+  std::int64_t parent = 0;  ///< see RunRecord::parent
+  bool pinned = false;      ///< prune and delete leave it alone
+  std::vector<std::string> tags;
+  std::vector<std::string> baselines;  ///< names of those it stands in
+};
+
+/// A named set of runs to compare with: one, or several of equal settings, which show how much runs differ.
+struct Baseline {
+  std::string name;
+  std::string created;             ///< ISO 8601, UTC
+  std::vector<std::int64_t> runs;  ///< ids, never empty
+};
+
+struct TraceInfo {
+  std::string name;
+  std::int64_t size = 0;  ///< bytes as stored
 };
 
 /// $XDG_DATA_HOME/widebench/results.db, or ~/.local/share/widebench/results.db. Throws wide::Error without a
 /// home.
 std::filesystem::path default_path();
+
+/// One case of one run, as far as its course over time goes.
+struct TrendPoint {
+  std::int64_t run = 0;
+  std::string started, git_commit, machine_key, key, shape, device, dtype, mode, strategy;
+  std::int64_t n = 0;
+  Verdict verdict = Verdict::kSkipped;
+  Interval speedup;  ///< over eager
+  double wide_us = kUnknown;
+};
 
 /// An open database. Every member throws wide::Error{"store", …} naming the file. Not for several threads at
 /// once; several processes may share one file.
@@ -66,6 +93,32 @@ class Store {
   /// The newest measured run that is not done and has these settings on this machine.
   std::optional<std::int64_t> unfinished_run(const nlohmann::json& settings,
                                              const profiler::Facts& machine) const;
+
+  /// Names `runs` (replacing what had the name); they cannot be deleted until the baseline is removed.
+  void set_baseline(const std::string& name, const std::vector<std::int64_t>& runs);
+  /// False when there is none of this name.
+  bool remove_baseline(const std::string& name);
+  std::vector<Baseline> baselines() const;  ///< by name
+  void set_pinned(std::int64_t run, bool pinned);
+  void add_tag(std::int64_t run, const std::string& tag);
+  bool remove_tag(std::int64_t run, const std::string& tag);
+  void add_note(std::int64_t run, const std::string& text);
+  /// With all that belongs to it. Throws when it is pinned or stands in a baseline.
+  void delete_run(std::int64_t run);
+  /// Deletes all but the newest `keep` runs; pinned, named and unfinished ones stay and do not count. Gives
+  /// the ids that are gone.
+  std::vector<std::int64_t> prune(std::size_t keep);
+
+  /// Keeps `bytes` with a stored case, in place of what had the name.
+  void add_trace(std::int64_t run, const std::string& key, const std::string& name, std::string_view bytes);
+  std::vector<TraceInfo> traces(std::int64_t run, const std::string& key) const;  ///< by name
+  std::string read_trace(std::int64_t run, const std::string& key, const std::string& name) const;
+
+  /// All cases of `subject` in runs measured here, oldest first; measurements of alerts are left out.
+  std::vector<TrendPoint> trend(const std::string& subject) const;
+
+  /// Copies the whole database to FILE.bak, complete or not at all.
+  void back_up() const;
 
  private:
   struct Connection;

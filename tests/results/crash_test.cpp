@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <set>
 
 #include "formats/error.h"
@@ -20,6 +21,11 @@ using test::sample_run;
 using test::start_child;
 using test::TemporaryFolder;
 using test::wait_for;
+
+/// WIDEBENCH_SOAK=1: the figures of a night instead of those of a minute.
+bool soak() {
+  return std::getenv("WIDEBENCH_SOAK") != nullptr;
+}
 
 std::string integrity(const std::filesystem::path& path) {
   SQLite::Database db(path.string(), SQLite::OPEN_READWRITE);
@@ -65,8 +71,8 @@ std::vector<std::string> lines_of(int end) {
 TEST(CrashTest, AKillLosesNothingThatWasAcknowledgedAndDoublesNothing) {
   const TemporaryFolder folder;
   const auto path = folder / "r.db";
-  constexpr int kKills = 40;
-  constexpr int kCases = 20'000;  // more than can be stored before the last kill
+  const int kKills = soak() ? 1000 : 200;
+  const int kCases = 1'000'000;  // more than can be stored before the last kill
   profiler::Random random(7);
   std::set<std::string> acknowledged;
   std::size_t redone = 0;
@@ -97,13 +103,14 @@ TEST(CrashTest, AKillLosesNothingThatWasAcknowledgedAndDoublesNothing) {
     ASSERT_EQ(test::describe(record), test::describe(passed_case(record.key)));  // whole, with every sample
   }
   for (const auto& key : acknowledged) EXPECT_TRUE(stored.contains(key)) << key << " was lost";
-  EXPECT_LE(stored.size(), acknowledged.size() + kKills);  // at most the one in flight, each time
+  EXPECT_LE(stored.size(),
+            acknowledged.size() + static_cast<std::size_t>(kKills));  // at most the one in flight, each time
 }
 
 TEST(CrashTest, SeveralProcessesWriteAtOnce) {
   const TemporaryFolder folder;
   const auto path = folder / "r.db";
-  constexpr int kWriters = 6, kCases = 60;
+  const int kWriters = 8, kReaders = 4, kCases = soak() ? 10'000 : 60;
   std::vector<pid_t> children;
   for (int writer = 0; writer < kWriters; ++writer) {
     children.push_back(start_child([&] {  // all of them also race to create the file
@@ -115,7 +122,7 @@ TEST(CrashTest, SeveralProcessesWriteAtOnce) {
       store.finish_run(id, RunStatus::kDone);
     }));
   }
-  for (int reader = 0; reader < 2; ++reader) {
+  for (int reader = 0; reader < kReaders; ++reader) {
     children.push_back(start_child([&] {
       while (!std::filesystem::exists(path)) ::usleep(1000);
       const Store store = Store::open(path, OpenMode::kReadWrite);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 
 #include "profiler/random.h"
@@ -30,6 +31,11 @@ std::string open_error(const std::filesystem::path& path, OpenMode mode = OpenMo
 
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+/// WIDEBENCH_SOAK=1: the figures of a night instead of those of a minute.
+bool soak() {
+  return std::getenv("WIDEBENCH_SOAK") != nullptr;
 }
 
 /// A database of ours with one run of three cases.
@@ -142,8 +148,8 @@ TEST(DatabaseTest, DamageIsNoticedOrHarmless) {
   const std::string good = bytes_of(folder / "good.db");
   profiler::Random random(3);
   int noticed = 0;
-  constexpr int kMutants = 150;
-  for (int trial = 0; trial < kMutants; ++trial) {
+  const int mutants = soak() ? 10'000 : 150;
+  for (int trial = 0; trial < mutants; ++trial) {
     std::string bad = good;
     if (trial % 5 == 0) {
       bad.resize(random.below(static_cast<std::uint32_t>(bad.size())));
@@ -162,7 +168,23 @@ TEST(DatabaseTest, DamageIsNoticedOrHarmless) {
     }
     for (const char* left : {"bad.db", "bad.db-wal", "bad.db-shm"}) std::filesystem::remove(folder / left);
   }
-  EXPECT_GT(noticed, kMutants / 2);
+  EXPECT_GT(noticed, mutants / 2);
+}
+
+TEST(DatabaseTest, DamageNamesTheBackupThatCanTakeItsPlace) {
+  const TemporaryFolder folder;
+  const auto path = folder / "r.db";
+  fill(path);
+  std::string bad = bytes_of(path);
+  for (std::size_t at = 4096 + 100; at < bad.size(); ++at) bad[at] = '\x7f';
+  Store::open(path, OpenMode::kReadWrite).back_up();
+  std::ofstream(path, std::ios::binary) << bad;
+  for (const OpenMode mode : {OpenMode::kReadWrite, OpenMode::kReadOnly}) {
+    EXPECT_TRUE(has(open_error(path, mode), "copy " + path.string() + ".bak")) << open_error(path, mode);
+  }
+  EXPECT_EQ(bytes_of(path), bad) << "what is damaged is left for whoever can rescue it";
+  std::filesystem::copy_file(path.string() + ".bak", path, std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(Store::open(path, OpenMode::kReadWrite).cases(1).size(), 3u);
 }
 
 // A made-up second schema, to prove the way there before there is one.
@@ -192,13 +214,16 @@ TEST(MigrationTest, KeepsEverythingAndLeavesABackup) {
   EXPECT_TRUE(has(open_error(path), "newer than ours"));
 }
 
-TEST(MigrationTest, ReadOnlyDoesNotMigrate) {
+TEST(MigrationTest, ReadingAnOlderFileShowsItAndLeavesIt) {
   const TemporaryFolder folder;
   const auto path = folder / "r.db";
   fill(path);
   const std::string before = bytes_of(path);
   const auto known = with_second(kSecond);
-  EXPECT_THROW(open_database(path, OpenMode::kReadOnly, 0, known), Error);
+  SQLite::Database db = open_database(path, OpenMode::kReadOnly, 0, known);
+  EXPECT_EQ(db.execAndGet("SELECT host FROM run").getString(), "unknown");
+  EXPECT_EQ(db.execAndGet("SELECT count(*) FROM run_case").getInt(), 3);
+  EXPECT_THROW(db.exec("DELETE FROM run"), SQLite::Exception);
   EXPECT_EQ(bytes_of(path), before);
 }
 
@@ -214,7 +239,7 @@ TEST(MigrationTest, AFailureInTheMiddleChangesNothing) {
   } catch (const Error& error) {
     EXPECT_TRUE(has(error.what(), "no_such_column")) << error.what();
   }
-  EXPECT_EQ(pragma(path, "user_version"), "1");
+  EXPECT_EQ(pragma(path, "user_version"), std::to_string(migrations().back().version));
   EXPECT_EQ(describe(Store::open(path, OpenMode::kReadWrite).cases(1).at(0)), describe(passed_case("a")));
 }
 
@@ -228,7 +253,7 @@ TEST(MigrationTest, AKillInTheMiddleChangesNothing) {
       "3000000) SELECT x FROM c;";
   const auto known = with_second(sql);
   profiler::Random random(5);
-  for (int kill = 0; kill < 10; ++kill) {
+  for (int kill = 0; kill < (soak() ? 200 : 10); ++kill) {
     const pid_t child = test::start_child([&] { open_database(path, OpenMode::kReadWrite, 0, known); });
     ::usleep(5'000 + random.below(150'000));
     ::kill(child, SIGKILL);
@@ -239,21 +264,30 @@ TEST(MigrationTest, AKillInTheMiddleChangesNothing) {
   EXPECT_EQ(pragma(path, "integrity_check"), "ok");
 }
 
-/// Every released schema stays readable. schema_1.sql was written by the program that first had it.
-TEST(MigrationTest, ReadsTheFrozenDatabaseOfSchemaOne) {
+/// Every released schema stays readable. schema_V.sql was written by the program that first had it.
+class FrozenDatabase : public testing::TestWithParam<int> {};
+
+TEST_P(FrozenDatabase, IsReadAndMigrated) {
   const TemporaryFolder folder;
   const auto path = folder / "r.db";
-  const auto fixtures = std::filesystem::path(FIXTURES);
-  const std::string sql = bytes_of(fixtures / "schema_1.sql");
+  const std::string stem = FIXTURES "/schema_" + std::to_string(GetParam());
+  const std::string sql = bytes_of(stem + ".sql");
   ASSERT_FALSE(sql.empty());
   { SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(sql); }
-  const Imported expected = read_report(fixtures / "schema_1.json");
+  ASSERT_EQ(pragma(path, "user_version"), std::to_string(GetParam()));
+  const Imported expected = read_report(stem + ".json");
   const Store store = Store::open(path, OpenMode::kReadWrite);
   EXPECT_EQ(describe(store.run(1)), describe(expected.run));
   const auto cases = store.cases(1);
   ASSERT_EQ(cases.size(), expected.cases.size());
   for (std::size_t i = 0; i < cases.size(); ++i) EXPECT_EQ(describe(cases[i]), describe(expected.cases[i]));
+  EXPECT_EQ(pragma(path, "integrity_check"), "ok");
+  const bool old = GetParam() < migrations().back().version;
+  EXPECT_EQ(std::filesystem::exists(path.string() + ".schema-" + std::to_string(GetParam()) + ".bak"), old);
 }
+
+INSTANTIATE_TEST_SUITE_P(Schemas, FrozenDatabase, testing::Range(1, migrations().back().version + 1),
+                         [](const auto& row) { return "Version" + std::to_string(row.param); });
 
 }  // namespace
 }  // namespace wide::results

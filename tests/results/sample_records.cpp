@@ -72,6 +72,7 @@ CaseRecord passed_case(const std::string& key) {
   record.seed = 0xFEDCBA9876543210ULL;
   record.load_1min = 0.31;
   record.cpu_mhz = 2893.5;
+  record.model_hash = "0f1e2d3c";
   return record;
 }
 
@@ -116,6 +117,9 @@ RunRecord sample_run() {
   run.threads = 2;
   run.label = "before the change";
   run.status = RunStatus::kDone;
+  run.environment = {{"OMP_NUM_THREADS", "2"}, {"governor", "performance"}};
+  run.tags = {"before", "nightly"};
+  run.notes = {{"2025-03-04T06:00:00Z", "with the new allocator"}, {"2025-03-05T06:00:00Z", "looks\nright"}};
   return run;
 }
 
@@ -145,7 +149,7 @@ std::string describe(const CaseRecord& record) {
         << sample.iterations << ' ' << sample.microseconds << '\n';
   }
   out << record.plan << '|' << record.started << '|' << record.seconds << '|' << record.seed << '|'
-      << record.load_1min << '|' << record.cpu_mhz << '\n';
+      << record.load_1min << '|' << record.cpu_mhz << '|' << record.model_hash << '\n';
   return out.str();
 }
 
@@ -160,6 +164,10 @@ std::string describe(const RunRecord& run) {
   for (const auto& cache : machine.caches) out << '|' << cache.name << ' ' << cache.bytes;
   for (const auto& flag : machine.isa) out << '|' << flag;
   for (const auto& [key, value] : machine.extra) out << '|' << key << '=' << value;
+  out << '\n' << run.statistics_version;
+  for (const auto& [key, value] : run.environment) out << '|' << key << '=' << value;
+  for (const auto& tag : run.tags) out << "|tag " << tag;
+  for (const auto& note : run.notes) out << "|note " << note.created << ' ' << note.text;
   return out.str();
 }
 

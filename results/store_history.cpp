@@ -1,0 +1,229 @@
+// What people and CI do with stored runs: pin, name, tag, note, delete; and the traces of a case.
+#include "results/case_store.h"
+#include "results/store_connection.h"
+#include "results/table.h"
+
+namespace wide::results {
+namespace {
+
+/// Runs one statement that changes something; how many rows it changed.
+template <typename... Values>
+int execute(SQLite::Database& db, const char* sql, const Values&... values) {
+  SQLite::Statement statement(db, sql);
+  Binder binder(statement);
+  const auto bind = [&](const auto& value) {
+    if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>) {
+      binder.integer(value);
+    } else {
+      binder.text(value);
+    }
+  };
+  (bind(values), ...);
+  return statement.exec();
+}
+
+/// Names are typed on command lines and printed: one short line without blanks at its ends.
+void check_name(const std::string& what, const std::string& name) {
+  constexpr std::size_t kLongest = 100;
+  const std::string shown = printable(name, kLongest + 1);
+  if (name.empty() || shown != name || name.size() > kLongest || name.front() == ' ' || name.back() == ' ') {
+    throw Error("runs", "\"" + shown + "\" cannot name a " + what +
+                            "; give up to 100 printable characters, no blanks at the ends");
+  }
+}
+
+std::vector<std::string> texts(SQLite::Database& db, const char* sql, std::int64_t run) {
+  SQLite::Statement select(db, sql);
+  select.bind(1, run);
+  std::vector<std::string> result;
+  while (select.executeStep()) result.push_back(select.getColumn(0).getString());
+  return result;
+}
+
+void refuse_if_kept(SQLite::Database& db, const std::filesystem::path& path, std::int64_t run) {
+  const auto names = texts(db,
+                           "SELECT name FROM baseline_run WHERE run_id = ?1 OR run_id IN "
+                           "(SELECT id FROM run WHERE parent_id = ?1) ORDER BY name",
+                           run);
+  if (!names.empty()) {
+    throw Error("runs", path.string() + ": run " + std::to_string(run) + " stands in the baseline '" +
+                            printable(names.front()) + "'; unpin that first");
+  }
+  SQLite::Statement select(db, "SELECT 1 FROM run WHERE (id = ?1 OR parent_id = ?1) AND pinned = 1");
+  select.bind(1, run);
+  if (select.executeStep()) {
+    throw Error("runs", path.string() + ": run " + std::to_string(run) + " is pinned; unpin it first");
+  }
+}
+
+std::int64_t case_row(SQLite::Database& db, const std::filesystem::path& path, std::int64_t run,
+                      const std::string& key) {
+  require_run(db, path, run);
+  SQLite::Statement select(db, "SELECT id FROM run_case WHERE run_id = ? AND key = ?");
+  Binder(select).integer(run).text(key);
+  if (select.executeStep()) return select.getColumn(0).getInt64();
+  throw Error("store",
+              path.string() + ": run " + std::to_string(run) + " has no case '" + printable(key) + "'");
+}
+
+}  // namespace
+
+void Store::set_baseline(const std::string& name, const std::vector<std::int64_t>& runs) {
+  check_name("baseline", name);
+  if (runs.empty()) throw Error("runs", "a baseline needs at least one run");
+  connection_->change([&](SQLite::Database& db) {
+    execute(db, "DELETE FROM baseline WHERE name = ?", name);
+    execute(db, "INSERT INTO baseline VALUES (?, ?)", name, utc_now());
+    for (const std::int64_t run : runs) {
+      require_run(db, path(), run);
+      execute(db, "INSERT OR IGNORE INTO baseline_run VALUES (?, ?)", name, run);
+    }
+    return true;
+  });
+}
+
+bool Store::remove_baseline(const std::string& name) {
+  return connection_->change(
+      [&](SQLite::Database& db) { return execute(db, "DELETE FROM baseline WHERE name = ?", name) > 0; });
+}
+
+std::vector<Baseline> Store::baselines() const {
+  return connection_->with([](SQLite::Database& db) {
+    std::vector<Baseline> result;
+    SQLite::Statement select(db,
+                             "SELECT name, created, run_id FROM baseline JOIN baseline_run USING (name) "
+                             "ORDER BY name, run_id");
+    while (select.executeStep()) {
+      Columns row(select);
+      Baseline next{.name = row.text(), .created = row.text(), .runs = {}};
+      if (result.empty() || result.back().name != next.name) result.push_back(std::move(next));
+      result.back().runs.push_back(row.integer());
+    }
+    return result;
+  });
+}
+
+void Store::set_pinned(std::int64_t run, bool pinned) {
+  connection_->change([&](SQLite::Database& db) {
+    require_run(db, path(), run);
+    return execute(db, "UPDATE run SET pinned = ? WHERE id = ?", pinned ? 1 : 0, run);
+  });
+}
+
+void Store::add_tag(std::int64_t run, const std::string& tag) {
+  check_name("tag", tag);
+  connection_->change([&](SQLite::Database& db) {
+    require_run(db, path(), run);
+    return execute(db, "INSERT OR IGNORE INTO tag VALUES (?, ?)", run, tag);
+  });
+}
+
+bool Store::remove_tag(std::int64_t run, const std::string& tag) {
+  return connection_->change([&](SQLite::Database& db) {
+    require_run(db, path(), run);
+    return execute(db, "DELETE FROM tag WHERE run_id = ? AND tag = ?", run, tag) > 0;
+  });
+}
+
+void Store::add_note(std::int64_t run, const std::string& text) {
+  if (text.empty()) throw Error("runs", "the note is empty; write down what is to be remembered");
+  connection_->change([&](SQLite::Database& db) {
+    require_run(db, path(), run);
+    return execute(db, "INSERT INTO note (run_id, created, text) VALUES (?, ?, ?)", run, utc_now(), text);
+  });
+}
+
+void Store::delete_run(std::int64_t run) {
+  connection_->change([&](SQLite::Database& db) {
+    require_run(db, path(), run);
+    refuse_if_kept(db, path(), run);
+    return execute(db, "DELETE FROM run WHERE id = ?", run);
+  });
+}
+
+std::vector<std::int64_t> Store::prune(std::size_t keep) {
+  return connection_->change([&](SQLite::Database& db) {
+    // A run that is still going on, in this process or another, is never taken away.
+    SQLite::Statement select(
+        db,
+        "SELECT id FROM run WHERE parent_id IS NULL AND pinned = 0 AND status <> 'running' "
+        "AND NOT EXISTS (SELECT 1 FROM baseline_run b WHERE b.run_id = run.id) "
+        "AND NOT EXISTS (SELECT 1 FROM run child LEFT JOIN baseline_run b ON b.run_id = child.id "
+        "  WHERE child.parent_id = run.id AND (child.pinned = 1 OR b.run_id IS NOT NULL)) "
+        "ORDER BY id DESC LIMIT -1 OFFSET ?");
+    select.bind(1, static_cast<std::int64_t>(keep));
+    std::vector<std::int64_t> gone;
+    while (select.executeStep()) gone.push_back(select.getColumn(0).getInt64());
+    for (const std::int64_t run : gone) execute(db, "DELETE FROM run WHERE id = ?", run);
+    return gone;
+  });
+}
+
+std::vector<TrendPoint> Store::trend(const std::string& subject) const {
+  return connection_->with([&](SQLite::Database& db) {
+    SQLite::Statement select(
+        db,
+        "SELECT run.id, run.started, git_commit, machine.key, run_case.key, shape, run_case.device, dtype, "
+        "mode, "
+        "strategy, n, verdict, run_case.speedup, run_case.speedup_low, run_case.speedup_high, median_us "
+        "FROM run_case JOIN run ON run.id = run_id JOIN machine ON machine.id = machine_id "
+        "LEFT JOIN contender ON case_id = run_case.id AND place = 0 "
+        "WHERE subject = ? AND origin = 'measured' AND parent_id IS NULL ORDER BY run.id, run_case.id");
+    Binder(select).text(subject);
+    std::vector<TrendPoint> result;
+    while (select.executeStep()) {
+      Columns row(select);
+      TrendPoint point;
+      point.run = row.integer();
+      for (std::string* text : {&point.started, &point.git_commit, &point.machine_key, &point.key,
+                                &point.shape, &point.device, &point.dtype, &point.mode, &point.strategy}) {
+        *text = row.text();
+      }
+      point.n = row.integer();
+      point.verdict = parse_verdict(row.text()).value_or(Verdict::kError);
+      point.speedup = row.interval();
+      point.wide_us = row.real();
+      result.push_back(std::move(point));
+    }
+    return result;
+  });
+}
+
+void Store::add_trace(std::int64_t run, const std::string& key, const std::string& name,
+                      std::string_view bytes) {
+  check_name("trace", name);
+  connection_->change([&](SQLite::Database& db) {
+    const auto id = case_row(db, path(), run, key);
+    SQLite::Statement insert(db,
+                             "INSERT INTO trace (case_id, name, size, bytes) VALUES (?, ?, ?, ?) "
+                             "ON CONFLICT (case_id, name) DO UPDATE SET size = excluded.size, "
+                             "bytes = excluded.bytes");
+    Binder(insert).integer(id).text(name).integer(std::ssize(bytes)).blob(bytes);
+    return insert.exec();
+  });
+}
+
+std::vector<TraceInfo> Store::traces(std::int64_t run, const std::string& key) const {
+  return connection_->with([&](SQLite::Database& db) {
+    SQLite::Statement select(db, "SELECT name, size FROM trace WHERE case_id = ? ORDER BY name");
+    select.bind(1, case_row(db, path(), run, key));
+    std::vector<TraceInfo> result;
+    while (select.executeStep()) {
+      Columns row(select);
+      result.push_back({row.text(), row.integer()});
+    }
+    return result;
+  });
+}
+
+std::string Store::read_trace(std::int64_t run, const std::string& key, const std::string& name) const {
+  return connection_->with([&](SQLite::Database& db) {
+    SQLite::Statement select(db, "SELECT bytes FROM trace WHERE case_id = ? AND name = ?");
+    Binder(select).integer(case_row(db, path(), run, key)).text(name);
+    if (select.executeStep()) return select.getColumn(0).getString();
+    throw Error("store", path().string() + ": the case '" + printable(key) + "' of run " +
+                             std::to_string(run) + " has no trace '" + printable(name) + "'");
+  });
+}
+
+}  // namespace wide::results
