@@ -1,0 +1,391 @@
+#include "results/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "formats/error.h"
+#include "results/compare_facts.h"
+#include "results/escape.h"
+#include "results/holm.h"
+#include "results/table.h"
+
+// Note [Comparing runs]
+// Two runs were measured at different times, by different processes. What may have changed between them apart
+// from the code is (a) the machine: clocks, neighbours; (b) the luck of a process: where its memory and its
+// threads lie. Intervals from the rounds of one process see neither.
+//   Against (a) the cost of a case is the median over rounds of wide / rival within the round, the rival
+//   being
+// one that both sides have (eager first): what slows both is not a change. Without a common rival it is the
+// time alone, and a remark says so.
+//   Against (b) the unit of the test is the run, not the round. How much runs of one case differ (in log
+//   cost)
+// is estimated from repeated runs where a side has them: robustly over all cases, and per case drawn towards
+// that (Smyth 2004, moderated t); a run far from the others of its side is drawn in. With one run on each
+// side it is estimated from the spread of the changes over cases, most of which are taken to be unchanged; a
+// shift common to all cases does not enter it, so a general slow-down stays visible. With few cases it is
+// assumed. Never smaller than what the rounds themselves show.
+//   Faster or slower needs both: significance after Holm's correction over all cases, and an effect above the
+// smallest one of interest and above what the A/A twins showed. Several threads on an
+// overloaded machine get no verdict.
+
+namespace wide::results {
+namespace {
+
+constexpr double kAssumedSpread = 0.04;   // between runs of one case, where nothing can be estimated
+constexpr std::size_t kFewestCases = 8;   // whose changes show a spread
+constexpr double kPriorDegrees = 10;      // weight of the spread over all cases against a case's own
+constexpr double kSingleRunDegrees = 10;  // tails where the spread is known from other cases only
+constexpr double kClip = 3;               // spreads from its side's median, beyond which a run is drawn in
+constexpr double kMostLoad = 1.5;         // per CPU, besides the one that measuring may add
+constexpr double kNormal95 = 1.959963984540054;
+
+/// A case as one side has it: one entry a run that passed.
+struct Observed {
+  std::vector<const CaseRecord*> passed;
+  std::string trouble;   ///< of a run that did not pass; empty: none
+  std::string overload;  ///< of a run whose machine had other work to do; empty: none
+};
+
+struct Sample {
+  std::vector<double> log_cost;
+  std::vector<double> error;  ///< standard error of log_cost within the run
+  double wide_us = kUnknown;
+  double rival_us = kUnknown;
+
+  double mean() const {
+    double sum = 0;
+    for (const double value : log_cost) sum += value;
+    return sum / static_cast<double>(log_cost.size());
+  }
+  double squares() const {
+    const double middle = mean();
+    double sum = 0;
+    for (const double value : log_cost) sum += (value - middle) * (value - middle);
+    return sum;
+  }
+  double count() const { return static_cast<double>(log_cost.size()); }
+};
+
+struct Pair {
+  Sample first, second;
+  std::string overload;  ///< why no verdict can be had; empty: none
+  double noise = 0;      ///< largest deviation from 1 of an A/A twin
+  double change() const { return second.mean() - first.mean(); }
+  double degrees() const { return first.count() + second.count() - 2; }
+  double squares() const { return first.squares() + second.squares(); }
+  double scale() const { return 1 / first.count() + 1 / second.count(); }
+  /// Variance of one run's log cost that the rounds alone explain.
+  double within() const {
+    double sum = 0;
+    for (const auto* side : {&first, &second})
+      for (const double error : side->error) sum += error * error;
+    return sum / (first.count() + second.count());
+  }
+};
+
+const Rival* find_rival(const CaseRecord& record, const std::string& name) {
+  for (const Rival& rival : record.rivals) {
+    if (rival.name == name) return &rival;
+  }
+  return nullptr;
+}
+
+bool usable(const Interval& interval) {
+  return interval.known() && interval.low > 0 && std::isfinite(interval.high);
+}
+
+/// The rival that every run of both sides measured with an interval: eager, else the first; empty: none.
+std::string common_rival(const Observed& first, const Observed& second) {
+  std::vector<std::string> names{"eager"};
+  for (const Rival& rival : first.passed.front()->rivals) names.push_back(rival.name);
+  for (const auto& name : names) {
+    const auto has = [&](const CaseRecord* record) {
+      const Rival* rival = find_rival(*record, name);
+      return rival != nullptr && usable(rival->speedup);
+    };
+    if (std::all_of(first.passed.begin(), first.passed.end(), has) &&
+        std::all_of(second.passed.begin(), second.passed.end(), has)) {
+      return name;
+    }
+  }
+  return "";
+}
+
+/// Log costs of a side's runs; nothing when a run has no interval.
+std::optional<Sample> sample_of(const Observed& side, const std::string& rival) {
+  Sample sample;
+  std::vector<double> wide, rivals;
+  for (const CaseRecord* record : side.passed) {
+    const Rival* reference = rival.empty() ? nullptr : find_rival(*record, rival);
+    const Interval& cost = reference != nullptr ? reference->speedup : record->wide.ci95;
+    if (!usable(cost)) return std::nullopt;
+    const double log_value = std::log(cost.value);
+    sample.log_cost.push_back(reference != nullptr ? -log_value : log_value);
+    sample.error.push_back((std::log(cost.high) - std::log(cost.low)) / (2 * kNormal95));
+    wide.push_back(record->wide.median_us);
+    if (reference != nullptr) rivals.push_back(reference->time.median_us);
+  }
+  sample.wide_us = profiler::median(wide);
+  sample.rival_us = profiler::median(rivals);
+  return sample;
+}
+
+/// Largest deviation from 1 that an A/A twin showed; NaN when a run had none.
+double noise_of(const Observed& first, const Observed& second) {
+  double largest = 0;
+  for (const auto* side : {&first, &second}) {
+    for (const CaseRecord* record : side->passed) {
+      const double ratio = record->noise_floor.value;
+      if (!(ratio > 0)) return kUnknown;
+      largest = std::max(largest, std::max(ratio, 1 / ratio) - 1);
+    }
+  }
+  return largest;
+}
+
+/// Threads that wait for each other take a thousand times as long when others hold the CPUs: no statistics
+/// mend that.
+void note_overload(const RunRecord& run, const CaseRecord& record, Observed& seen) {
+  const int cores = run.machine.logical_cores;
+  if (run.threads == 1 || cores < 1 || !(record.load_1min > kMostLoad * cores + 1)) return;
+  seen.overload = "the machine was overloaded: load " + fixed(record.load_1min, 1) + " on " +
+                  std::to_string(cores) + " CPUs";
+}
+
+/// All cases of a side by key, in the order they were first seen.
+struct Cases {
+  std::vector<std::string> order;
+  std::unordered_map<std::string, Observed> by_key;
+  std::unordered_map<std::string, const CaseRecord*> any;
+
+  explicit Cases(const Side& side) {
+    for (const Imported& run : side.runs) {
+      for (const CaseRecord& record : run.cases) {
+        if (any.emplace(record.key, &record).second) order.push_back(record.key);
+        Observed& seen = by_key[record.key];
+        note_overload(run.run, record, seen);
+        if (record.verdict == Verdict::kPass) {
+          seen.passed.push_back(&record);
+        } else {
+          seen.trouble = std::string(name(record.verdict));
+          if (!record.reason.empty()) seen.trouble += ": " + printable(record.reason, 200);
+        }
+      }
+    }
+  }
+};
+
+double median_of_chi_square(double degrees) {  // over degrees (Wilson and Hilferty)
+  const double part = 1 - 2 / (9 * degrees);
+  return part * part * part;
+}
+
+struct Spread {
+  double variance = 0;  ///< of one run's log cost
+  std::string from;
+};
+
+/// What the pairs, or what is known, say; see Note [Comparing runs].
+Spread estimated_spread(const std::vector<Pair>& pairs, const CompareOptions& options) {
+  if (!std::isnan(options.known_spread)) return {options.known_spread * options.known_spread, "the caller"};
+  std::vector<double> repeated, changes;
+  double degrees = 0;
+  for (const Pair& pair : pairs) {
+    changes.push_back(pair.change());
+    if (pair.degrees() <= 0) continue;
+    degrees += pair.degrees();
+    repeated.push_back(pair.squares() / pair.degrees() / median_of_chi_square(pair.degrees()));
+  }
+  if (degrees >= 10) return {profiler::median(repeated), "repeated runs"};
+  if (changes.size() < kFewestCases) return {kAssumedSpread * kAssumedSpread, "an assumption"};
+  const double middle = profiler::median(changes);
+  std::vector<double> scaled;
+  for (const Pair& pair : pairs) scaled.push_back(std::abs(pair.change() - middle) / std::sqrt(pair.scale()));
+  const double deviation = 1.4826 * profiler::median(scaled);
+  return {deviation * deviation, "the spread over cases"};
+}
+
+Spread spread_of(const std::vector<Pair>& pairs, const CompareOptions& options) {
+  Spread spread = estimated_spread(pairs, options);
+  const double least = options.least_spread * options.least_spread;
+  if (spread.variance < least) spread.variance = least;
+  return spread;
+}
+
+/// One run that went astray (a neighbour woke up) moves the mean, and hides a change, no more than any other.
+void clip(Sample& sample, double reach) {
+  const double middle = profiler::median(sample.log_cost);
+  for (double& value : sample.log_cost) value = std::clamp(value, middle - reach, middle + reach);
+}
+
+/// Numbers of one case, the verdict still open.
+void estimate(const Pair& pair, const Spread& spread, CaseChange& result) {
+  const bool repeated = pair.degrees() > 0 && spread.from == "repeated runs";
+  double variance = spread.variance;
+  double degrees = kSingleRunDegrees;
+  if (repeated) {
+    degrees = kPriorDegrees + pair.degrees();
+    variance = (kPriorDegrees * spread.variance + pair.squares()) / degrees;
+  }
+  variance = std::max(variance, pair.within());
+  const double change = pair.change();
+  result.standard_error = std::sqrt(variance * pair.scale());
+  const double reach = student_quantile(0.05, degrees) * result.standard_error;
+  result.ratio = {std::exp(change), std::exp(change - reach), std::exp(change + reach)};
+  result.p = result.standard_error > 0 ? student_p(change / result.standard_error, degrees)
+                                       : (change == 0 ? 1.0 : 0.0);
+}
+
+void judge(const Pair& pair, const CompareOptions& options, CaseChange& result) {
+  if (!pair.overload.empty()) {
+    result.reasons.push_back(pair.overload);
+    return;
+  }
+  if (std::isnan(pair.noise)) {
+    result.reasons.emplace_back("no A/A twin was measured on one side, so the noise is not known");
+    return;
+  }
+  const double band = std::max(options.minimum_effect, pair.noise);
+  const double ratio = result.ratio.value;
+  const bool significant = result.adjusted_p <= options.alpha;
+  if (significant && ratio > 1 + band) {
+    result.change = Change::kSlower;
+  } else if (significant && ratio < 1 / (1 + band)) {
+    result.change = Change::kFaster;
+  } else if (result.ratio.low >= 1 / (1 + band) && result.ratio.high <= 1 + band) {
+    result.change = Change::kSame;
+  } else if (!significant) {
+    result.reasons.emplace_back("the change is within what repeated runs may show");
+  } else {
+    result.reasons.emplace_back("the change is too small to matter, or below the A/A noise");
+  }
+}
+
+void name_case(const CaseRecord& record, CaseChange& result) {
+  result.key = record.key;
+  result.subject = record.subject;
+  result.device = record.device;
+  result.dtype = record.dtype;
+  result.mode = record.mode;
+  result.strategy = record.strategy;
+  result.n = record.n;
+}
+
+/// What forbids a number for this case, or the numbers to come.
+std::optional<Pair> pair_up(const Observed& first, const Observed& second, CaseChange& result) {
+  result.change = Change::kNotComparable;
+  for (const auto& [side, which] : {std::pair{&first, "first"}, std::pair{&second, "second"}}) {
+    if (!side->trouble.empty()) result.reasons.push_back(std::string(which) + ": " + side->trouble);
+  }
+  if (!result.reasons.empty()) return std::nullopt;
+  result.reference = common_rival(first, second);
+  auto a = sample_of(first, result.reference), b = sample_of(second, result.reference);
+  if (!a || !b) {
+    result.reasons.emplace_back("a run has no interval of its time");
+    return std::nullopt;
+  }
+  if (result.reference.empty())
+    result.reasons.emplace_back("no rival in common: drift of the machine is not cancelled");
+  result.change = Change::kInconclusive;
+  result.first_us = a->wide_us;
+  result.second_us = b->wide_us;
+  result.reference_ratio = b->rival_us / a->rival_us;
+  return Pair{std::move(*a), std::move(*b), first.overload.empty() ? second.overload : first.overload,
+              noise_of(first, second)};
+}
+
+Interval geometric_mean(const std::vector<Pair>& pairs, const std::vector<CaseChange*>& changes) {
+  if (pairs.empty()) return {};
+  double sum = 0, variance = 0;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    sum += pairs[i].change();
+    variance += changes[i]->standard_error * changes[i]->standard_error;
+  }
+  const double count = static_cast<double>(pairs.size());
+  const double middle = sum / count, reach = kNormal95 * std::sqrt(variance) / count;
+  return {std::exp(middle), std::exp(middle - reach), std::exp(middle + reach)};
+}
+
+void list_missing(const Cases& from, const Cases& in, std::vector<Missing>& missing) {
+  for (const auto& key : from.order) {
+    if (in.by_key.contains(key)) continue;
+    const CaseRecord& record = *from.any.at(key);
+    missing.push_back({key, record.subject, record.n});
+  }
+}
+
+}  // namespace
+
+std::string_view name(Change change) {
+  switch (change) {
+    case Change::kFaster:
+      return "faster";
+    case Change::kSlower:
+      return "slower";
+    case Change::kSame:
+      return "same";
+    case Change::kInconclusive:
+      return "inconclusive";
+    case Change::kNotComparable:
+      return "not comparable";
+  }
+  return "";
+}
+
+Comparison compare(const Side& first, const Side& second, const CompareOptions& options) {
+  for (const Side* side : {&first, &second}) {
+    if (side->runs.empty()) throw Error("compare", "'" + printable(side->name) + "' holds no run");
+  }
+  Comparison result;
+  result.first = first.name;
+  result.second = second.name;
+  add_differences(first, second, result);
+  const Cases left(first), right(second);
+  list_missing(left, right, result.only_in_first);
+  list_missing(right, left, result.only_in_second);
+  result.cases.reserve(left.order.size());  // pointers into it below
+  std::vector<Pair> pairs;
+  std::vector<CaseChange*> paired;
+  for (const auto& key : left.order) {
+    const auto other = right.by_key.find(key);
+    if (other == right.by_key.end()) continue;
+    CaseChange& change = result.cases.emplace_back();
+    name_case(*left.any.at(key), change);
+    if (auto pair = pair_up(left.by_key.at(key), other->second, change)) {
+      pairs.push_back(std::move(*pair));
+      paired.push_back(&change);
+    }
+  }
+  const Spread spread = spread_of(pairs, options);
+  if (spread.from == "repeated runs") {
+    for (Pair& pair : pairs) {
+      for (Sample* side : {&pair.first, &pair.second}) clip(*side, kClip * std::sqrt(spread.variance));
+    }
+  }
+  result.spread = std::sqrt(spread.variance);
+  result.spread_from = spread.from;
+  std::vector<double> p;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    estimate(pairs[i], spread, *paired[i]);
+    p.push_back(paired[i]->p);
+  }
+  const auto adjusted = holm(p, options.family);
+  const bool forbidden = !result.barriers.empty() && !options.across_machines;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    paired[i]->adjusted_p = adjusted[i];
+    if (forbidden) {
+      paired[i]->change = Change::kNotComparable;
+      paired[i]->reasons.insert(paired[i]->reasons.begin(), result.barriers.front());
+    } else {
+      judge(pairs[i], options, *paired[i]);
+    }
+  }
+  if (!forbidden) result.geometric_mean = geometric_mean(pairs, paired);
+  for (const CaseChange& change : result.cases) ++result.counts[change.change];
+  return result;
+}
+
+}  // namespace wide::results
