@@ -1,0 +1,169 @@
+#include "results/gate.h"
+
+#include <gtest/gtest.h>
+
+#include "formats/error.h"
+#include "results/gate_self_test.h"
+#include "tests/results/sample_records.h"
+#include "tests/results/simulated_runs.h"
+
+namespace wide::results {
+namespace {
+
+using test::passed_case;
+using test::sample_run;
+using test::simulated_case;
+using test::simulated_run;
+using test::SimulatedMachine;
+
+constexpr int kCases = 16;
+
+class Gate : public testing::Test {
+ protected:
+  Side runs(int count, int slowed, double slow, const std::string& name) {
+    Side side{name, {}};
+    for (int i = 0; i < count; ++i)
+      side.runs.push_back(simulated_run(machine_, kCases, slowed, slow, random_));
+    return side;
+  }
+  /// Measures again truthfully: the first `slowed` cases are slow.
+  MeasureAgain again(int slowed, double slow) {
+    return [=, this](const std::set<std::string>& keys, int) {
+      ++measured_;
+      Imported run = simulated_run(machine_, kCases, slowed, slow, random_);
+      std::erase_if(run.cases, [&](const auto& record) { return !keys.contains(record.key); });
+      return std::optional<Fresh>(Fresh{run, std::nullopt});
+    };
+  }
+
+  SimulatedMachine machine_{.process = 0.01, .round = 0.02, .outliers = 0};
+  profiler::Random random_{5};
+  int measured_ = 0;
+};
+
+TEST_F(Gate, PassesWhatIsTheSame) {
+  const auto outcome = gate(runs(4, 0, 1, "main"), runs(1, 0, 1, "run"), {}, again(0, 1));
+  EXPECT_EQ(outcome.verdict, GateVerdict::kPassed);
+  EXPECT_TRUE(outcome.slower.empty());
+}
+
+TEST_F(Gate, ConfirmsARegressionByMeasuringAgain) {
+  const auto outcome = gate(runs(4, 0, 1, "main"), runs(1, 2, 1.15, "run"), {}, again(2, 1.15));
+  EXPECT_EQ(outcome.verdict, GateVerdict::kRegressed);
+  EXPECT_EQ(outcome.slower, (std::vector<std::string>{"case0/n=4", "case1/n=4"}));
+  EXPECT_EQ(measured_, 5);
+  EXPECT_EQ(outcome.second_look.cases.size(), 2u);
+  EXPECT_NE(text(outcome).find("gate: regressed"), std::string::npos);
+  EXPECT_EQ(markdown(outcome).find("## gate: regressed"), 0u);
+}
+
+TEST_F(Gate, AnAlertThatDoesNotComeBackPasses) {
+  const auto outcome = gate(runs(4, 0, 1, "main"), runs(1, 2, 1.3, "run"), {}, again(0, 1));
+  EXPECT_EQ(outcome.verdict, GateVerdict::kPassed);
+  EXPECT_TRUE(outcome.alerts.contains("case0/n=4"));
+  EXPECT_EQ(measured_, 3) << "dropped as soon as three repeats are fine";
+}
+
+TEST_F(Gate, WithoutMeasuringAgainAnAlertIsUndecidedNotARegression) {
+  const auto outcome = gate(runs(4, 0, 1, "main"), runs(1, 2, 1.3, "run"), {}, {});
+  EXPECT_EQ(outcome.verdict, GateVerdict::kInconclusive);
+  EXPECT_TRUE(outcome.slower.empty());
+  EXPECT_GE(outcome.open.size(), 2u);
+}
+
+TEST_F(Gate, AMissingOrSkippedCaseFails) {
+  const Side baseline = runs(4, 0, 1, "main");
+  Side run = runs(1, 0, 1, "run");
+  run.runs[0].cases.erase(run.runs[0].cases.begin());
+  auto& skipped = run.runs[0].cases[3];
+  skipped.verdict = Verdict::kSkipped;
+  clear_speedups(skipped);
+  const auto outcome = gate(baseline, run, {}, again(0, 1));
+  EXPECT_EQ(outcome.verdict, GateVerdict::kRegressed);
+  EXPECT_EQ(outcome.missing, (std::vector<std::string>{"case0/n=4", "case4/n=4"}));
+}
+
+TEST_F(Gate, ACaseThatCouldNotBeMeasuredIsUndecided) {
+  const Side baseline = runs(4, 0, 1, "main");
+  Side run = runs(1, 0, 1, "run");
+  run.runs[0].cases[2].verdict = Verdict::kTimeout;
+  clear_speedups(run.runs[0].cases[2]);
+  const auto outcome = gate(baseline, run, {}, again(0, 1));
+  EXPECT_EQ(outcome.verdict, GateVerdict::kInconclusive);
+  EXPECT_EQ(outcome.open, std::vector<std::string>{"case2/n=4"});
+}
+
+TEST_F(Gate, StopsWhenMeasuringIsStopped) {
+  const auto outcome = gate(runs(4, 0, 1, "main"), runs(1, 2, 1.3, "run"), {},
+                            [](const auto&, int) -> std::optional<Fresh> { return std::nullopt; });
+  EXPECT_EQ(outcome.verdict, GateVerdict::kStopped);
+}
+
+TEST_F(Gate, ABaselineProgramTakesThePlaceOfTheStoredRuns) {
+  // The machine has become slower since the baseline was stored, in a way that its rival does not feel.
+  const auto both = [this](const std::set<std::string>& keys, int) {
+    const auto one = [&] {
+      Imported run = simulated_run(machine_, kCases, kCases, 1.3, random_);
+      std::erase_if(run.cases, [&](const auto& record) { return !keys.contains(record.key); });
+      return run;
+    };
+    return std::optional<Fresh>(Fresh{one(), one()});
+  };
+  const auto outcome = gate(runs(4, 0, 1, "main"), runs(1, kCases, 1.3, "run"), {}, both);
+  EXPECT_EQ(outcome.alerts.size(), static_cast<std::size_t>(kCases));
+  EXPECT_EQ(outcome.verdict, GateVerdict::kPassed) << text(outcome);
+}
+
+TEST_F(Gate, RefusesBaselinesOfOtherMachines) {
+  Side baseline = runs(1, 0, 1, "main"), run = runs(1, 0, 1, "run");
+  baseline.runs[0].run.machine.cpu = "Other";
+  EXPECT_THROW(gate(baseline, run, {}, again(0, 1)), Error);
+  GateOptions options;
+  options.compare.across_machines = true;
+  EXPECT_NO_THROW(gate(baseline, run, options, again(0, 1)));
+  EXPECT_THROW(
+      gate({"x", {{sample_run(), {passed_case("x")}}}}, {"y", {{sample_run(), {passed_case("y")}}}}, {}, {}),
+      Error);
+}
+
+TEST(GateSelfTest, FindsTenPercentAndRaisesNoFalseAlarms) {
+  const auto result = simulated_self_test({.trials = 25, .cases = 24});
+  ASSERT_EQ(result.size(), 5u);
+  EXPECT_EQ(result[0].slow_down, 0);
+  EXPECT_EQ(result[0].cases, 25 * 16);
+  EXPECT_LE(result[0].rate.value, 0.01) << text(result);
+  EXPECT_EQ(result[3].slow_down, 0.10);
+  EXPECT_GE(result[3].rate.value, 0.95) << text(result);
+  EXPECT_GE(result[4].rate.value, 0.99) << text(result);
+  EXPECT_LE(result[1].rate.value, 0.05) << "2 % is below the smallest effect of interest\n" << text(result);
+  EXPECT_TRUE(trustworthy(result));
+  EXPECT_NE(text(result).find("10 % slower: found"), std::string::npos);
+}
+
+TEST(GateSelfTest, SaysWhenTheMachineIsTooNoisy) {
+  const auto result = simulated_self_test({.trials = 4, .cases = 24, .process_spread = 0.2});
+  EXPECT_LE(result[0].rate.value, 0.05) << text(result);
+  EXPECT_FALSE(trustworthy(result)) << text(result);
+}
+
+TEST(GateSelfTest, ReplaysRealRuns) {
+  profiler::Random random(9);
+  const SimulatedMachine machine{.process = 0.01, .round = 0.02, .outliers = 0};
+  std::vector<Imported> runs;
+  for (int i = 0; i < 10; ++i) runs.push_back(simulated_run(machine, 24, 0, 1, random));
+  const auto result = replayed_self_test(runs, {.trials = 10});
+  EXPECT_TRUE(trustworthy(result)) << text(result);
+  runs.pop_back();
+  EXPECT_THROW(replayed_self_test(runs, {.trials = 10}), Error);
+}
+
+TEST(GateSelfTest, PlantsExactlyWhatItSays) {
+  const CaseRecord before = passed_case(), after = slowed(before, 1.1);
+  EXPECT_DOUBLE_EQ(after.wide.median_us, before.wide.median_us * 1.1);
+  EXPECT_DOUBLE_EQ(after.speedup.high, before.speedup.high / 1.1);
+  EXPECT_DOUBLE_EQ(after.rivals[0].speedup.value, before.rivals[0].speedup.value / 1.1);
+  EXPECT_EQ(after.rivals[0].time.median_us, before.rivals[0].time.median_us);
+}
+
+}  // namespace
+}  // namespace wide::results
