@@ -1,14 +1,18 @@
-// Writes FOLDER/good/*.json, which the schema must accept, and FOLDER/broken/*.json, which it must reject.
+// Writes FOLDER/good/*.json, which the schema must accept, FOLDER/broken/*.json, which it must reject, and
+// FOLDER/report.html.
 
 #include <cmath>
 #include <functional>
 #include <iostream>
 #include <map>
 
+#include "results/export.h"
 #include "results/report.h"
 #include "tests/results/sample_records.h"
+#include "tests/results/simulated_runs.h"
 
 using namespace wide::results;  // NOLINT: a short program
+namespace profiler = wide::profiler;
 using nlohmann::json;
 
 namespace {
@@ -54,6 +58,35 @@ const std::map<std::string, std::function<void(json&)>> kBreaks = {
     {"unknown_field", [](json& r) { r["cases"][0]["speed_up"] = 2.0; }},
 };
 
+/// A report with plots of every kind: three subjects over N, measured several times.
+void write_html(const std::filesystem::path& path) {
+  profiler::Random random(1);
+  const test::SimulatedMachine machine;
+  std::vector<CaseRecord> cases;
+  std::vector<Trend> history;
+  for (const char* subject : {"mlp", "convnet", "minigpt"}) {
+    std::vector<TrendPoint> points;
+    for (int run = 0; run < 12; ++run) {
+      for (const int n : {2, 4, 8, 16, 32, 64}) {
+        CaseRecord record = test::simulated_case(machine, 0, 4.0 / n * (run < 6 ? 1.3 : 1), 0, random);
+        record.subject = subject;
+        record.key = std::string(subject) + "/n=" + std::to_string(n);
+        record.n = n;
+        record.strategy = "auto";
+        TrendPoint point{
+            .run = run + 1, .started = "2025-03-" + std::to_string(10 + run), .machine_key = "m"};
+        point.key = record.key, point.n = n, point.verdict = Verdict::kPass;
+        point.speedup = record.speedup, point.wide_us = record.wide.median_us;
+        points.push_back(point);
+        if (run == 11) cases.push_back(record);
+      }
+    }
+    history.push_back(trend(subject, points));
+  }
+  cases.push_back(test::failed_case("convnet/n=128"));
+  write_text(path, to_html(test::sample_run(), cases, history));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -68,6 +101,7 @@ int main(int argc, char** argv) {
   write_report(folder / "good" / "without_samples.json", report(run, all_verdicts(), Samples::kLeaveOut));
   write_report(folder / "good" / "extreme.json", report(run, {extreme_case()}));
   write_report(folder / "good" / "empty.json", report({}, {}));
+  write_html(folder / "report.html");
   for (const auto& [name, damage] : kBreaks) {
     json broken = good;
     damage(broken);
