@@ -1,9 +1,12 @@
 #include "app/sweep_job.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
+#include "app/environment.h"
 #include "app/exit_code.h"
+#include "formats/error.h"
 
 namespace wide::app {
 namespace {
@@ -23,19 +26,14 @@ void check_utf8(const presets::CaseSpec& spec) {
   }
 }
 
-results::RunRecord run_of(const SweepJob& job, const Engine& engine) {
-  results::RunRecord run;
-  run.command_line = job.command_line;
-  run.preset = job.preset;
-  run.label = job.label;
-  run.tool_version = engine.version;
-  run.git_commit = engine.git_commit;
-  run.settings = settings_of(job);
-  run.machine = machine_facts(engine);
-  std::set<std::string> devices;
-  for (const auto& spec : job.specs) devices.insert(spec.device), run.threads = spec.threads;
-  for (const auto& device : devices) run.device += (run.device.empty() ? "" : ",") + device;
-  return run;
+// A sweep that is stored is not undone by a disk without room for a second copy.
+std::string back_up(const results::Store& store) {
+  try {
+    store.back_up();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
 }
 
 }  // namespace
@@ -68,10 +66,33 @@ profiler::Facts machine_facts(const Engine& engine) {
   return facts;
 }
 
+results::CaseRecord with_conditions(results::CaseRecord record) {
+  const auto now = profiler::conditions();
+  if (std::isnan(record.load_1min)) record.load_1min = now.load_1min;
+  if (std::isnan(record.cpu_mhz)) record.cpu_mhz = now.cpu_mhz;
+  return record;
+}
+
 nlohmann::json settings_of(const SweepJob& job) {
   auto cases = nlohmann::json::array();
   for (const auto& spec : job.specs) cases.push_back(to_json(spec));
   return {{"preset", job.preset}, {"cases", cases}};
+}
+
+results::RunRecord run_of(const SweepJob& job, const Engine& engine) {
+  results::RunRecord run;
+  run.command_line = job.command_line;
+  run.preset = job.preset;
+  run.label = job.label;
+  run.tool_version = engine.version;
+  run.git_commit = engine.git_commit;
+  run.settings = settings_of(job);
+  run.machine = machine_facts(engine);
+  std::set<std::string> devices;
+  for (const auto& spec : job.specs) devices.insert(spec.device), run.threads = spec.threads;
+  for (const auto& device : devices) run.device += (run.device.empty() ? "" : ",") + device;
+  run.environment = environment();
+  return run;
 }
 
 SweepOutcome run_sweep_job(const SweepJob& job, const Engine& engine, results::Store& store,
@@ -91,13 +112,15 @@ SweepOutcome run_sweep_job(const SweepJob& job, const Engine& engine, results::S
     if (progress.starting) progress.starting(spec);
   };
   sink.finished = [&](const presets::CaseSpec&, const results::CaseRecord& done, std::size_t) {
-    store.add_case(outcome.run, done);
-    if (progress.finished) progress.finished(done);
+    const auto noted = with_conditions(done);
+    store.add_case(outcome.run, noted);
+    if (progress.finished) progress.finished(noted);
   };
   sink.waiting = progress.waiting;
   outcome.end = presets::run_sweep(rest, job.options, sink);
   const bool done = outcome.end == presets::SweepEnd::kDone;
   store.finish_run(outcome.run, done ? results::RunStatus::kDone : results::RunStatus::kInterrupted);
+  if (done) outcome.backup_fault = back_up(store);
   return outcome;
 }
 

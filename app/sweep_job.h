@@ -36,6 +36,7 @@ struct SweepProgress {
 struct SweepOutcome {
   std::int64_t run = 0;
   presets::SweepEnd end = presets::SweepEnd::kDone;
+  std::string backup_fault;  ///< why the database could not be copied after the sweep; empty: it was
 };
 
 /// Settles the device "auto" (cuda where usable, else cpu). Throws CannotMeasure with the reason when a spec
@@ -46,10 +47,17 @@ void settle(std::vector<presets::CaseSpec>& specs, const Engine& engine);
 /// Facts of this machine with the engine's libraries and devices: what keys its results.
 profiler::Facts machine_facts(const Engine& engine);
 
+/// The record of a case that has just ended, with the machine's load and clock where the worker gave none.
+results::CaseRecord with_conditions(results::CaseRecord record);
+
 /// What must be equal for a run to be resumed.
 nlohmann::json settings_of(const SweepJob& job);
 
-/// Runs what is not stored yet; every case is committed before the next one starts. Throws wide::Error from
+/// The run as it will be stored: settings, machine, environment; no cases yet.
+results::RunRecord run_of(const SweepJob& job, const Engine& engine);
+
+/// Runs what is not stored yet; every case is committed before the next one starts; after a whole sweep the
+/// database is copied to FILE.bak. Throws wide::Error from
 /// the store and from a worker that cannot be started; what is stored stays, and can be resumed.
 SweepOutcome run_sweep_job(const SweepJob& job, const Engine& engine, results::Store& store,
                            const SweepProgress& progress);
