@@ -1,0 +1,98 @@
+#include "app/cli/run_choice.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "formats/error.h"
+#include "results/table.h"
+
+namespace wide::cli {
+namespace {
+
+constexpr std::size_t kShortestUid = 6;
+
+std::optional<std::int64_t> number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
+  return value;
+}
+
+/// How far back "latest" or "latest~K" counts; nothing for any other text.
+std::optional<std::int64_t> steps_back(const std::string& choice) {
+  if (choice == "latest") return 0;
+  if (!choice.starts_with("latest~")) return std::nullopt;
+  const auto steps = number(std::string_view(choice).substr(7));
+  return steps && *steps >= 0 ? steps : std::nullopt;
+}
+
+std::int64_t newest(const results::Store& store, std::int64_t back) {
+  auto runs = store.runs();
+  std::erase_if(runs, [](const auto& run) { return run.origin != "measured" || run.parent != 0; });
+  if (back >= std::ssize(runs)) {
+    throw Error("runs", store.path().string() + ": holds " + std::to_string(runs.size()) +
+                            " runs measured here; `widebench runs list` shows them");
+  }
+  return runs[runs.size() - 1 - static_cast<std::size_t>(back)].id;
+}
+
+}  // namespace
+
+std::filesystem::path database_path(const std::string& option) {
+  return option.empty() ? results::default_path() : std::filesystem::path(option);
+}
+
+std::vector<std::int64_t> find_runs(const results::Store& store, const std::string& choice) {
+  if (const auto id = number(choice)) return {*id};
+  if (const auto back = steps_back(choice)) return {newest(store, *back)};
+  for (const auto& baseline : store.baselines()) {
+    if (baseline.name == choice) return baseline.runs;
+  }
+  std::vector<std::int64_t> found;
+  for (const auto& run : store.runs()) {
+    if (choice.size() >= kShortestUid && run.uid.starts_with(choice)) found.push_back(run.id);
+  }
+  if (found.size() == 1) return found;
+  if (!found.empty())
+    throw Error("runs", "several runs have a uid that starts with " + results::printable(choice));
+  throw Error("usage",
+              "\"" + results::printable(choice) +
+                  "\" is no run; give its number, latest, latest~1, a baseline's name, the start of a "
+                  "uid or a report file; `widebench runs list` shows them");
+}
+
+std::int64_t find_run(const results::Store& store, const std::string& choice) {
+  const auto runs = find_runs(store, choice);
+  if (runs.size() == 1) return runs.front();
+  throw Error("usage", "the baseline \"" + results::printable(choice) + "\" holds " +
+                           std::to_string(runs.size()) + " runs; name one of them");
+}
+
+bool is_report_file(const std::string& choice) {
+  return choice.find('/') != std::string::npos || choice.ends_with(".json");
+}
+
+results::Side read_side(const std::filesystem::path& database, const std::string& choice, bool with_samples) {
+  results::Side side{choice, {}};
+  if (is_report_file(choice)) {
+    side.runs.push_back(results::read_report(choice));
+    side.runs.back().run.origin = "imported";
+    return side;
+  }
+  const auto store = results::Store::open(database, results::OpenMode::kReadOnly);
+  for (const auto id : find_runs(store, choice))
+    side.runs.push_back({store.run(id), store.cases(id, with_samples)});
+  return side;
+}
+
+void check_baseline_name(const std::string& name) {
+  const bool digits = !name.empty() && std::all_of(name.begin(), name.end(),
+                                                   [](unsigned char c) { return c >= '0' && c <= '9'; });
+  if (digits || name.starts_with("latest") || name.starts_with("-") || is_report_file(name)) {
+    throw Error("usage", "a baseline cannot be called \"" + results::printable(name) +
+                             "\": that means something else; choose a plain name such as main");
+  }
+}
+
+}  // namespace wide::cli

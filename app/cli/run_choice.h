@@ -1,0 +1,35 @@
+#pragma once
+// Which runs an argument means: a number, latest, latest~1, a baseline, the start of a uid, a report file.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "results/compare.h"
+#include "results/store.h"
+
+namespace wide::cli {
+
+/// The database named by --db, or the default one.
+std::filesystem::path database_path(const std::string& option);
+
+/// The one stored run that `choice` names. latest counts back over runs measured here. Throws wide::Error.
+std::int64_t find_run(const results::Store& store, const std::string& choice);
+
+/// The same for what may be several runs: baselines too.
+std::vector<std::int64_t> find_runs(const results::Store& store, const std::string& choice);
+
+/// Whether `choice` means a report file: it has a '/' or ends in ".json".
+bool is_report_file(const std::string& choice);
+
+/// The runs with their cases, from the database or from a report file; a file needs no database.
+results::Side read_side(const std::filesystem::path& database, const std::string& choice,
+                        bool with_samples = false);
+
+/// Throws wide::Error when `name` would hide a number, latest or a file.
+void check_baseline_name(const std::string& name);
+
+/// What may be given, for the help of options.
+inline constexpr const char* kRunHelp = "Number, latest, latest~1, baseline, uid or report file";
+
+}  // namespace wide::cli

@@ -1,0 +1,75 @@
+// widebench runs compare: runs, baselines and report files, case by case.
+#include <nlohmann/json.hpp>
+
+#include "app/cli/measuring.h"
+#include "app/cli/run_choice.h"
+#include "app/cli/runs_commands.h"
+#include "app/cli/side_by_side.h"
+#include "app/exit_code.h"
+#include "results/compare.h"
+#include "results/table.h"
+
+namespace wide::cli {
+namespace {
+
+struct Options {
+  std::shared_ptr<std::string> database = std::make_shared<std::string>();
+  std::vector<std::string> runs;
+  results::CompareOptions compare;
+  double minimum_effect_percent = 5;
+  SideBySideOptions again;
+  bool all = false, markdown = false, measure_again = false;
+};
+
+int compare(Context& context, const Options& options) {
+  if (options.runs.size() < 2) throw Error("usage", "name two runs or more to compare");
+  auto how = options.compare;
+  how.minimum_effect = options.minimum_effect_percent / 100;
+  const auto database = database_path(*options.database);
+  auto first = read_side(database, options.runs.front());
+  auto document = nlohmann::json::array();
+  for (std::size_t i = 1; i < options.runs.size(); ++i) {
+    auto second = read_side(database, options.runs[i]);
+    auto base = first;
+    if (options.measure_again) {
+      auto fresh = measure_side_by_side(context, base, second, options.again);
+      if (!fresh) return app::kExitSignal + fresh.error;
+      base = std::move(fresh.first);
+      second = std::move(fresh.second);
+    }
+    const auto seen = results::compare(base, second, how);
+    document.push_back(to_json(seen));
+    if (!context.json)
+      context.human() << (i > 1 ? "\n" : "")
+                      << (options.markdown ? markdown(seen, options.all) : text(seen, options.all));
+  }
+  if (context.json) context.out << (document.size() == 1 ? document[0] : document).dump(2) << '\n';
+  return app::kExitDone;
+}
+
+}  // namespace
+
+void add_runs_compare(CLI::App& runs, Context& context) {
+  const auto options = std::make_shared<Options>();
+  auto& command = add_runs_subcommand(
+      runs, context, "compare", "Is the second run faster than the first, case by case", options->database);
+  command.add_option("RUN", options->runs, kRunHelp)->required();
+  command.add_flag("--all", options->all, "List the cases without a change, too");
+  command.add_flag("--markdown", options->markdown, "Print GitHub Markdown");
+  command.add_flag("--across-machines", options->compare.across_machines,
+                   "Judge although machine, libraries or threads differ");
+  command
+      .add_option("--min-effect", options->minimum_effect_percent, "Smaller changes do not count; default 5")
+      ->check(CLI::Range(0.1, 1000.0))
+      ->type_name("PERCENT");
+  command.add_flag("--re-measure", options->measure_again,
+                   "Measure both again now, in turns, and compare that");
+  add_side_by_side_options(command, options->again);
+  command.footer(
+      examples({"widebench runs compare latest~1 latest", "widebench runs compare main latest --all",
+                "widebench runs compare main other.json --across-machines",
+                "widebench runs compare main latest --re-measure --program-a ./old/widebench"}));
+  set_action(command, context, [&context, options] { return compare(context, *options); });
+}
+
+}  // namespace wide::cli

@@ -1,0 +1,119 @@
+// widebench runs export, widebench runs import.
+#include <fmt/format.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "app/cli/run_choice.h"
+#include "app/cli/runs_commands.h"
+#include "app/exit_code.h"
+#include "app/summary.h"
+#include "results/export.h"
+#include "results/store.h"
+#include "results/table.h"
+
+namespace wide::cli {
+namespace {
+
+using results::printable;
+using results::Store;
+
+struct Options {
+  std::shared_ptr<std::string> database = std::make_shared<std::string>();
+  std::string run, output, format;
+  std::vector<std::string> files;
+};
+
+// What the name of the file says, when --format does not.
+std::string format_of(const Options& options) {
+  if (!options.format.empty()) return options.format;
+  static const std::map<std::string, std::string> kByEnding = {
+      {".csv", "csv"}, {".md", "markdown"}, {".xml", "junit"}, {".html", "html"}, {".svg", "svg"}};
+  const auto found = kByEnding.find(std::filesystem::path(options.output).extension().string());
+  return found == kByEnding.end() ? "json" : found->second;
+}
+
+/// The course over time of the run's subjects, for the report that shows it.
+std::vector<results::Trend> history(const Store& store, const std::vector<results::CaseRecord>& cases) {
+  constexpr std::size_t kMostSubjects = 40;
+  std::vector<results::Trend> trends;
+  std::set<std::string> subjects;
+  for (const auto& record : cases) {
+    if (subjects.size() < kMostSubjects && subjects.insert(record.subject).second)
+      trends.push_back(results::trend(record.subject, store.trend(record.subject)));
+  }
+  return trends;
+}
+
+std::string text_of(const std::string& format, const Store& store, std::int64_t id) {
+  const auto run = store.run(id);
+  const auto cases = store.cases(id);
+  if (format == "json") return app::full_report(run, cases).dump(2) + "\n";
+  return results::exported(format, run, cases,
+                           format == "html" ? history(store, cases) : std::vector<results::Trend>{});
+}
+
+int export_run(const Context& context, const Options& options) {
+  const bool to_stdout = options.output == "-" || (options.output.empty() && context.json);
+  if (options.output.empty() && !to_stdout)
+    throw Error("usage", "name the file to write with -o FILE; -o - prints it");
+  const auto store = Store::open(database_path(*options.database), results::OpenMode::kReadOnly);
+  const auto id = find_run(store, options.run);
+  const auto format = format_of(options);
+  const auto text = text_of(format, store, id);
+  if (to_stdout) {
+    context.out << text << std::flush;
+    return app::kExitDone;
+  }
+  results::write_text(options.output, text);
+  context.human() << "run " << id << " written to " << printable(options.output, 4096) << '\n';
+  return app::kExitDone;
+}
+
+int import_runs(const Context& context, const Options& options) {
+  // All files are read before one is stored: a slip in the last leaves nothing behind.
+  std::vector<results::Imported> reports;
+  for (const auto& file : options.files) reports.push_back(results::read_report(file));
+  auto store = Store::open(database_path(*options.database), results::OpenMode::kReadWrite);
+  auto ids = nlohmann::json::array();
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const auto id = store.import_run(reports[i].run, reports[i].cases);
+    ids.push_back(id);
+    context.human() << fmt::format("{} is now run {} (imported: a claim, not measured here)\n",
+                                   printable(options.files[i], 4096), id);
+  }
+  if (context.json) context.out << nlohmann::json{{"runs", ids}}.dump(2) << '\n';
+  return app::kExitDone;
+}
+
+}  // namespace
+
+void add_runs_export(CLI::App& runs, Context& context) {
+  const auto options = std::make_shared<Options>();
+  auto& exported = add_runs_subcommand(runs, context, "export", "Write a run's report with every sample",
+                                       options->database);
+  exported.add_option("RUN", options->run, kRunHelp)->required();
+  exported.add_option("-o,--output", options->output, "File to write; - for standard output")
+      ->type_name("FILE");
+  exported
+      .add_option(
+          "--format", options->format,
+          "json (lossless), csv, markdown, junit, html, svg, github (github-action-benchmark) or bencher; "
+          "default by the file's ending")
+      ->check(CLI::IsMember(results::export_formats()))
+      ->type_name("FORMAT");
+  exported.footer(
+      examples({"widebench runs export 3 -o run3.json", "widebench runs export latest -o report.html",
+                "widebench runs export latest -o - | jq .cases",
+                "widebench runs export latest -o bench.json --format github"}));
+  set_action(exported, context, [&context, options] { return export_run(context, *options); });
+  auto& imported = add_runs_subcommand(
+      runs, context, "import", "Store reports of other machines, marked as imported", options->database);
+  imported.add_option("FILE", options->files, "JSON reports")->required();
+  imported.footer(
+      examples({"widebench runs import colleague.json", "widebench runs import ci/*.json --db all.db"}));
+  set_action(imported, context, [&context, options] { return import_runs(context, *options); });
+}
+
+}  // namespace wide::cli
