@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "app/cli/progress.h"
+#include "app/cli/run_choice.h"
 #include "app/cli/signals.h"
 #include "app/exit_code.h"
 #include "app/summary.h"
@@ -124,6 +125,25 @@ int finish(Context& context, const MeasuringOptions& options, const results::Sto
   return app::exit_code(summary.headline);
 }
 
+int stopped(Context& context, const results::Store& store, std::int64_t run, int signal) {
+  context.err << fmt::format("stopped; run {} keeps its {} finished cases, --resume goes on with it\n", run,
+                             store.finished_cases(run).size())
+              << std::flush;
+  return app::kExitSignal + signal;
+}
+
+// The worst of several sweeps: wrong numbers before what could not be measured.
+int worst(int a, int b) {
+  return a == app::kExitDone || b == app::kExitWrongNumbers ? b : a;
+}
+
+void check_repeats(const MeasuringOptions& options) {
+  if (options.repeat > 1 && options.resume) throw Error("usage", "give --repeat or --resume, not both");
+  if (options.repeat > 1 && !options.report.empty())
+    throw Error("usage", "a report holds one run; with --repeat use `widebench runs export`");
+  if (!options.save_baseline.empty()) check_baseline_name(options.save_baseline);
+}
+
 }  // namespace
 
 void add_measuring_options(CLI::App& command, MeasuringOptions& options) {
@@ -160,6 +180,16 @@ void add_measuring_options(CLI::App& command, MeasuringOptions& options) {
   command.add_option("--label", options.label, "A name for the run in the history")
       ->type_name("TEXT")
       ->group(kGroup);
+  command.add_option("--repeat", options.repeat, "Measure everything so many times, a run each")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("COUNT")
+      ->group(kGroup);
+  command
+      .add_option("--save-baseline", options.save_baseline,
+                  "Name what is measured as a baseline; best with --repeat 4")
+      ->type_name("NAME")
+      ->group(kGroup);
+  add_gating_options(command, options.gating);
 }
 
 presets::PresetChanges changes(const MeasuringOptions& options) {
@@ -177,24 +207,33 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
   if (job.specs.empty())
     throw app::CannotMeasure("preset", "no case is left to measure; name other subjects");
   check_report_path(options.report);
-  const auto path =
-      options.database.empty() ? results::default_path() : std::filesystem::path(options.database);
+  check_repeats(options);
+  const auto path = database_path(options.database);
+  const auto baseline = read_baseline(path, options.gating, job, context.engine);
   auto store = results::Store::open(path, results::OpenMode::kReadWrite);
   note_unfinished(context, job, store);
-  app::SweepOutcome outcome;
-  {
-    std::optional<Scratch> scratch;
-    if (std::any_of(job.specs.begin(), job.specs.end(), has_python_rivals)) scratch.emplace();
-    Progress bar(context);
-    outcome = app::run_sweep_job(job, context.engine, store, to_progress(bar));
+  std::optional<Scratch> scratch;
+  if (std::any_of(job.specs.begin(), job.specs.end(), has_python_rivals)) scratch.emplace();
+  std::vector<std::int64_t> runs;
+  int code = app::kExitDone;
+  for (int repeat = 0; repeat < options.repeat; ++repeat) {
+    app::SweepOutcome outcome;
+    {
+      Progress bar(context);
+      outcome = app::run_sweep_job(job, context.engine, store, to_progress(bar));
+    }
+    if (outcome.end == presets::SweepEnd::kStopped)
+      return stopped(context, store, outcome.run, signals.signal());
+    if (!outcome.backup_fault.empty()) context.log(LogLevel::kWarn, outcome.backup_fault);
+    runs.push_back(outcome.run);
+    code = worst(code, finish(context, options, store, outcome.run));
   }
-  if (outcome.end == presets::SweepEnd::kStopped) {
-    context.err << fmt::format("stopped; run {} keeps its {} finished cases, --resume goes on with it\n",
-                               outcome.run, store.finished_cases(outcome.run).size())
-                << std::flush;
-    return app::kExitSignal + signals.signal();
-  }
-  return finish(context, options, store, outcome.run);
+  if (!options.save_baseline.empty()) store.set_baseline(options.save_baseline, runs);
+  if (!baseline) return code;
+  const auto decided = run_gate(context, options.gating, *baseline, job, store, runs.back());
+  if (decided.verdict == results::GateVerdict::kStopped)
+    return stopped(context, store, runs.back(), signals.signal());
+  return gated_exit_code(code, decided, options.gating);
 }
 
 }  // namespace wide::cli

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/cli/context.h"
+#include "app/cli/gating.h"
 #include "presets/preset.h"
 
 namespace wide::cli {
@@ -21,10 +22,14 @@ struct MeasuringOptions {
   std::optional<std::uint64_t> seed;
   std::uint64_t memory_limit_mib = 0;
   bool resume = false;
+  int repeat = 1;             ///< whole sweeps, each a run of its own
+  std::string save_baseline;  ///< name for the runs that were measured; empty: none
+  GatingOptions gating;
   int top = 0;  ///< list only so many cases, best first; 0: all in the order they ran
 };
 
-/// --device, --db, --resume, --timeout, --threads, --seed, --memory-limit and --label.
+/// --device, --db, --resume, --timeout, --threads, --seed, --memory-limit, --label, --repeat, --save-baseline
+/// and those of the gate.
 void add_measuring_options(CLI::App& command, MeasuringOptions& options);
 
 /// What these options change in a preset.

@@ -39,12 +39,16 @@ void add_sweep_options(CLI::App& app, Context& context) {
   add_measuring_options(app, options->measuring);
   add_common_options(app, context, /*json_flag=*/false);
   app.footer(examples({"widebench --preset ci --db r.db --json r.json",
-                       "widebench --preset quick --device cpu", "widebench --preset ./mine.json --resume"}) +
+                       "widebench --preset quick --device cpu", "widebench --preset ./mine.json --resume",
+                       "widebench --preset ci --repeat 4 --save-baseline main",
+                       "widebench --preset ci --baseline main"}) +
              "\n\nExit codes of a sweep:\n"
              "  0 every case passed, or was skipped with a reason    5 a case computed wrong numbers\n"
              "  3 a case ended in error, timeout or out of memory, or none could be measured\n"
              "  2 usage or input error    130, 143 stopped by Ctrl-C or SIGTERM; --resume goes on\n"
-             "  5 goes before 3. Whatever the code, all finished cases are stored.");
+             "  1 slower than the baseline, or a case of it is missing\n"
+             "  4 undecided against the baseline, with --fail-inconclusive\n"
+             "  5 goes before 1, 1 before 3, 3 before 4. Whatever the code, all finished cases are stored.");
   // CLI11 runs the root's callback too when a command was named, after that command's own.
   app.callback([&context, options] {
     if (!context.action) context.action = [&context, options] { return sweep(context, *options); };

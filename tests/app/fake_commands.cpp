@@ -10,7 +10,9 @@ namespace wide::cli {
 
 void add_benchmark_command(CLI::App&, Context&);
 void add_doctor_command(CLI::App&, Context&);
+void add_gate_command(CLI::App&, Context&);
 void add_info_command(CLI::App&, Context&);
+void add_reproduce_command(CLI::App&, Context&);
 void add_runs_command(CLI::App&, Context&);
 
 }  // namespace wide::cli
@@ -61,9 +63,9 @@ void add_profile_command(CLI::App& app, cli::Context& context) {
 }  // namespace
 
 std::span<const cli::AddCommand> fake_commands() {
-  static constexpr cli::AddCommand kAll[] = {cli::add_benchmark_command, cli::add_doctor_command,
-                                             cli::add_info_command,      add_profile_command,
-                                             cli::add_runs_command,      add_worker_command};
+  static constexpr cli::AddCommand kAll[] = {
+      cli::add_benchmark_command, cli::add_doctor_command,    cli::add_gate_command, cli::add_info_command,
+      add_profile_command,        cli::add_reproduce_command, cli::add_runs_command, add_worker_command};
   return kAll;
 }
 

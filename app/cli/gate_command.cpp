@@ -1,0 +1,137 @@
+// widebench gate: the gate's self-test. The gate itself is --baseline of a sweep, see gating.h.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/again.h"
+#include "app/cli/context.h"
+#include "app/cli/run_choice.h"
+#include "app/cli/signals.h"
+#include "app/exit_code.h"
+#include "app/sweep_job.h"
+#include "presets/preset.h"
+#include "results/gate_self_test.h"
+#include "results/table.h"
+
+namespace wide::cli {
+namespace {
+
+struct Options {
+  bool self_test = false;
+  std::string preset, database;
+  std::vector<std::string> runs;
+  double minimum_effect_percent = 5;
+  results::SelfTestOptions test;
+};
+
+/// Measures the preset as often as the self-test needs, whole sweeps one after the other. Nothing: stopped.
+std::optional<std::vector<results::Imported>> measure_runs(Context& context, const Options& options,
+                                                           const SignalWatch& signals) {
+  const auto preset = presets::read_preset(presets::find_preset(options.preset));
+  app::SweepJob job;
+  job.preset = preset.name;
+  job.specs = preset.cases;
+  app::settle(job.specs, context.engine);
+  app::Measurer measurer;
+  measurer.options.timeout_seconds = preset.timeout_seconds;
+  measurer.options.stop = &signals.signal();
+  const auto record = app::run_of(job, context.engine);
+  const int needed = options.test.baseline_runs + 1 + options.test.gate.repeats;
+  std::vector<results::Imported> runs;
+  for (int i = 0; i < needed; ++i) {
+    context.err << fmt::format("measuring {} cases, {} of {}\n", job.specs.size(), i + 1, needed)
+                << std::flush;
+    auto run = app::measure_once(job.specs, record, measurer);
+    if (!run) return std::nullopt;
+    runs.push_back(std::move(*run));
+  }
+  return runs;
+}
+
+int report(const Context& context, const std::string& what, const results::SelfTestResult& result,
+           nlohmann::json& document) {
+  context.human() << what << '\n' << text(result) << std::flush;
+  document[what] = to_json(result);
+  if (results::trustworthy(result)) return app::kExitDone;
+  context.human()
+      << "not to be trusted here: false alarms must be at most 1 %, 10 % found in at least 95 %; take "
+         "more baseline runs or repeats, or a quieter machine\n";
+  return app::kExitCannotMeasure;
+}
+
+int self_test(Context& context, Options& options) {
+  if (!options.self_test)
+    throw Error("usage", "give --self-test; the gate itself is `widebench --preset ci --baseline NAME`");
+  options.test.gate.compare.minimum_effect = options.minimum_effect_percent / 100;
+  const SignalWatch signals;
+  auto document = nlohmann::json::object();
+  int code = report(context, "simulated noise", results::simulated_self_test(options.test), document);
+  std::vector<results::Imported> runs;
+  if (!options.runs.empty()) {
+    for (const auto& choice : options.runs) {
+      auto side = read_side(database_path(options.database), choice);
+      for (auto& run : side.runs) runs.push_back(std::move(run));
+    }
+  } else if (!options.preset.empty()) {
+    auto measured = measure_runs(context, options, signals);
+    if (!measured) return app::kExitSignal + signals.signal();
+    runs = std::move(*measured);
+  }
+  if (!runs.empty()) {
+    const int second =
+        report(context, "real measurements", results::replayed_self_test(runs, options.test), document);
+    if (code == app::kExitDone) code = second;
+  }
+  if (context.json) context.out << document.dump(2) << '\n';
+  return code;
+}
+
+}  // namespace
+
+void add_gate_command(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<Options>();
+  auto& command = *app.add_subcommand("gate", "How far the gate (--baseline) can be trusted on this machine");
+  command.add_flag("--self-test", options->self_test,
+                   "Plant slow-downs of 2, 5, 10 and 20 %; print false alarms and power with intervals");
+  command.add_option("--trials", options->test.trials, "Default 40")
+      ->check(CLI::Range(1, 100'000))
+      ->type_name("COUNT");
+  command.add_option("--cases", options->test.cases, "Simulated cases of a trial; default 24")
+      ->check(CLI::Range(8, 10'000))
+      ->type_name("COUNT");
+  command
+      .add_option("--baseline-runs", options->test.baseline_runs, "Runs that make the baseline; default 4")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("COUNT");
+  command
+      .add_option("--gate-repeats", options->test.gate.repeats,
+                  "How often an alert is measured again; default 5")
+      ->check(CLI::Range(0, 1000))
+      ->type_name("COUNT");
+  command
+      .add_option("--min-effect", options->minimum_effect_percent,
+                  "Smaller slow-downs do not count; default 5")
+      ->check(CLI::Range(0.1, 1000.0))
+      ->type_name("PERCENT");
+  command
+      .add_option("--noise", options->test.process_spread, "Simulated spread between processes; default 0.02")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("SHARE");
+  command.add_option("--seed", options->test.seed, "Of the simulation and the draws")->type_name("NUMBER");
+  auto* preset =
+      command.add_option("--preset", options->preset, "Also on real measurements of this preset, made now")
+          ->type_name("NAME|FILE");
+  command.add_option("--runs", options->runs, "Also on these stored runs of one preset")
+      ->excludes(preset)
+      ->type_name("RUN…");
+  command.add_option("--db", options->database, "Database; default $XDG_DATA_HOME/widebench/results.db")
+      ->type_name("FILE");
+  add_common_options(command, context);
+  command.footer(examples({"widebench gate --self-test", "widebench gate --self-test --preset ci",
+                           "widebench gate --self-test --runs 1 2 3 4 5 6 7 8 9 10"}) +
+                 "\n\nExit codes: 0 to be trusted, 3 too noisy for that");
+  set_action(command, context, [&context, options] { return self_test(context, *options); });
+}
+
+}  // namespace wide::cli

@@ -1,0 +1,140 @@
+#include "app/cli/gating.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "app/again.h"
+#include "app/cli/progress.h"
+#include "app/cli/run_choice.h"
+#include "app/exit_code.h"
+#include "results/store.h"
+#include "results/table.h"
+
+namespace wide::cli {
+namespace {
+
+results::GateOptions gate_options(const GatingOptions& options) {
+  results::GateOptions result;
+  result.compare.minimum_effect = options.minimum_effect_percent / 100;
+  result.compare.across_machines = options.across_machines;
+  result.repeats = options.repeats;
+  result.fail_inconclusive = options.fail_inconclusive;
+  return result;
+}
+
+void store_again(results::Store& store, const results::Imported& fresh, std::int64_t parent) {
+  auto record = fresh.run;
+  record.parent = parent;
+  record.label = fmt::format("alerts of run {} measured again", parent);
+  const auto id = store.begin_run(record);
+  for (const auto& entry : fresh.cases) store.add_case(id, entry);
+}
+
+void append_summary(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::app | std::ios::binary);
+  file << text << '\n';
+  file.flush();
+  if (!file)
+    throw Error("report", path + ": the summary cannot be written; check folder, permissions and free space");
+}
+
+}  // namespace
+
+void add_gating_options(CLI::App& command, GatingOptions& options) {
+  constexpr const char* kGroup = "Gate";
+  auto* baseline = command
+                       .add_option("--baseline", options.baseline,
+                                   "Fail with code 1 when slower than this run, baseline or report file")
+                       ->type_name("RUN")
+                       ->group(kGroup);
+  const auto with_baseline = [&](CLI::Option* option) { option->needs(baseline)->group(kGroup); };
+  with_baseline(command
+                    .add_option("--min-effect", options.minimum_effect_percent,
+                                "Smaller slow-downs do not count; default 5")
+                    ->check(CLI::Range(0.1, 1000.0))
+                    ->type_name("PERCENT"));
+  with_baseline(command
+                    .add_option("--gate-repeats", options.repeats,
+                                "How often an alert is measured again; default 5, 0: it stays undecided")
+                    ->check(CLI::Range(0, 1000))
+                    ->type_name("COUNT"));
+  with_baseline(command
+                    .add_option("--baseline-program", options.baseline_program,
+                                "The baseline's own widebench: measures alerts in turns with this one")
+                    ->check(CLI::ExistingFile)
+                    ->type_name("FILE"));
+  with_baseline(
+      command.add_flag("--fail-inconclusive", options.fail_inconclusive, "Undecided cases end with code 4"));
+  with_baseline(command.add_flag("--across-machines", options.across_machines,
+                                 "Allow a baseline of another machine, library or number of threads"));
+  with_baseline(command
+                    .add_option("--summary", options.summary,
+                                "Append the verdict as Markdown; default $GITHUB_STEP_SUMMARY where set")
+                    ->type_name("FILE"));
+}
+
+std::optional<results::Side> read_baseline(const std::filesystem::path& database,
+                                           const GatingOptions& options, const app::SweepJob& job,
+                                           const app::Engine& engine) {
+  if (options.baseline.empty()) return std::nullopt;
+  auto side = read_side(database, options.baseline);
+  results::CompareOptions how;
+  how.across_machines = options.across_machines;
+  const auto seen = results::compare(side, {"this run", {{app::run_of(job, engine), {}}}}, how);
+  if (!seen.barriers.empty() && !options.across_machines) {
+    throw Error("gate",
+                "the baseline cannot be compared with what is measured here: " + seen.barriers.front() +
+                    "; measure a baseline here, or allow it with --across-machines");
+  }
+  return side;
+}
+
+results::GateOutcome run_gate(Context& context, const GatingOptions& options, const results::Side& baseline,
+                              const app::SweepJob& job, results::Store& store, std::int64_t run) {
+  const results::Side measured{fmt::format("run {}", run), {{store.run(run), store.cases(run, false)}}};
+  const auto again = [&](const std::set<std::string>& keys, int repeat) -> std::optional<results::Fresh> {
+    const auto specs = app::with_keys(job.specs, keys);
+    if (repeat == 0)
+      context.err << fmt::format("{} alerts are measured again, up to {} times\n", keys.size(),
+                                 options.repeats)
+                  << std::flush;
+    app::Measurer own{.options = job.options, .program = {}, .waiting = {}, .starting = {}};
+    app::Measurer other = own;
+    other.program = options.baseline_program;
+    const auto facts = measured.runs.front().run;
+    results::Fresh fresh;
+    for (int turn = 0; turn < 2; ++turn) {
+      const bool is_own = (turn + repeat) % 2 == 0;
+      if (!is_own && other.program.empty()) continue;
+      auto result =
+          app::measure_once(specs, is_own ? facts : baseline.runs.front().run, is_own ? own : other);
+      if (!result) return std::nullopt;
+      if (is_own) {
+        fresh.run = std::move(*result);
+        store_again(store, fresh.run, run);
+      } else {
+        fresh.baseline = std::move(*result);
+      }
+    }
+    return fresh;
+  };
+  auto outcome = results::gate(baseline, measured, gate_options(options), again);
+  context.human() << '\n' << text(outcome) << std::flush;
+  const char* github = std::getenv("GITHUB_STEP_SUMMARY");
+  const std::string summary = !options.summary.empty() ? options.summary : github == nullptr ? "" : github;
+  if (!summary.empty()) append_summary(summary, markdown(outcome));
+  return outcome;
+}
+
+int gated_exit_code(int sweep_code, const results::GateOutcome& outcome, const GatingOptions& options) {
+  if (sweep_code == app::kExitWrongNumbers) return sweep_code;
+  if (outcome.verdict == results::GateVerdict::kRegressed) return app::kExitRegression;
+  if (sweep_code != app::kExitDone) return sweep_code;
+  if (outcome.verdict == results::GateVerdict::kInconclusive && options.fail_inconclusive)
+    return app::kExitInconclusive;
+  return app::kExitDone;
+}
+
+}  // namespace wide::cli

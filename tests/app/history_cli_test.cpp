@@ -1,0 +1,267 @@
+// History and gate from the command line: compare, trend, export, import, keep, reproduce, exit codes of the
+// gate.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "app/cli/cli.h"
+#include "app/fake_engine.h"
+#include "app/fake_widebench.h"
+
+namespace wide::cli {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Ran {
+  int code;
+  std::string out, err;
+};
+
+class HistoryCli : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ =
+        std::filesystem::path(testing::TempDir()) /
+        (std::string("widebench_history_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    ::setenv("XDG_CONFIG_HOME", folder_.c_str(), 1);
+    ::setenv("XDG_DATA_HOME", (folder_ / "data").c_str(), 1);
+    ::unsetenv("GITHUB_STEP_SUMMARY");
+    write_preset("p.json", {2, 4, 8, 16, 32}, {"mlp", "deep_mlp"});
+  }
+  void TearDown() override {
+    ::unsetenv("FAKE_SLOW");
+    ::unsetenv("GITHUB_STEP_SUMMARY");
+    std::filesystem::remove_all(folder_);
+  }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  void write_preset(const std::string& file, const std::vector<int>& n,
+                    const std::vector<std::string>& subjects) {
+    json cases = json::array();
+    for (const auto& subject : subjects) {
+      const bool zoo = subject == "mlp" || subject == "deep_mlp" || subject == "slow";
+      cases.push_back(
+          {{"subject", subject}, {"kind", zoo ? "zoo" : "primitive"}, {"shape", {{"batch", 3}}}, {"n", n}});
+    }
+    std::ofstream(path(file)) << json{
+        {"schema_version", 1}, {"name", "mine"}, {"timeout_seconds", 20}, {"cases", cases}};
+  }
+
+  Ran run(std::vector<std::string> arguments) {
+    std::ostringstream out, err;
+    Context context{.engine = test::fake_engine(), .out = out, .err = err};
+    if (!arguments.empty()) arguments.insert(arguments.end(), {"--db", path("r.db")});
+    const int code = cli::run(arguments, context, test::fake_commands());
+    return {code, out.str(), err.str()};
+  }
+  Ran sweep(std::vector<std::string> more = {}, const std::string& preset = "p.json") {
+    more.insert(more.begin(), {"--preset", path(preset)});
+    return run(more);
+  }
+  std::string text_of(const std::string& name) const {
+    std::ifstream file(path(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(HistoryCli, TheGatePassesWhatIsTheSame) {
+  ASSERT_EQ(sweep({"--repeat", "3", "--save-baseline", "main"}).code, 0);
+  const auto ran = sweep({"--baseline", "main"});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("gate: passed: 10 cases"));
+}
+
+TEST_F(HistoryCli, ARegressionIsMeasuredAgainAndIsCode1) {
+  ASSERT_EQ(sweep({"--repeat", "3", "--save-baseline", "main"}).code, 0);
+  ::setenv("FAKE_SLOW", "1.2", 1);
+  ::setenv("GITHUB_STEP_SUMMARY", path("summary.md").c_str(), 1);
+  const auto ran = sweep({"--baseline", "main"});
+  EXPECT_EQ(ran.code, 1) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("gate: regressed"), HasSubstr("10 slower"), HasSubstr("+20.0 %")));
+  EXPECT_THAT(ran.err, HasSubstr("10 alerts are measured again"));
+  EXPECT_THAT(text_of("summary.md"), AllOf(HasSubstr("## gate: regressed"), HasSubstr("| slower |")));
+  // The fresh measurements are stored under the run; latest still means the run itself.
+  const auto listed = json::parse(run({"runs", "list", "--json"}).out);
+  ASSERT_EQ(listed.size(), 4u + 5u);
+  EXPECT_EQ(listed.at(4).at("parent"), 4);
+  EXPECT_EQ(json::parse(run({"runs", "show", "latest", "--json"}).out).at("cases").size(), 10u);
+}
+
+TEST_F(HistoryCli, AnAlertThatIsNotMeasuredAgainIsUndecided) {
+  ASSERT_EQ(sweep({"--save-baseline", "main"}).code, 0);
+  ::setenv("FAKE_SLOW", "1.2", 1);
+  EXPECT_EQ(sweep({"--baseline", "main", "--gate-repeats", "0"}).code, 0);
+  EXPECT_EQ(sweep({"--baseline", "main", "--gate-repeats", "0", "--fail-inconclusive"}).code, 4);
+}
+
+TEST_F(HistoryCli, AMissingCaseIsCode1) {
+  ASSERT_EQ(sweep({"--repeat", "2", "--save-baseline", "main"}).code, 0);
+  write_preset("fewer.json", {2, 4, 8, 16}, {"mlp", "deep_mlp"});
+  const auto ran = sweep({"--baseline", "main"}, "fewer.json");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("MISSING"));
+}
+
+TEST_F(HistoryCli, WrongNumbersGoBeforeARegressionAndThatBeforeWhatCouldNotBeMeasured) {
+  write_preset("mixed.json", {2, 4, 8, 16, 32}, {"mlp", "crash"});
+  ASSERT_EQ(sweep({"--save-baseline", "main"}).code, 0);
+  EXPECT_EQ(sweep({"--baseline", "main"}, "mixed.json").code, 1);  // deep_mlp is missing
+  write_preset("wrong.json", {2}, {"mlp", "fail"});
+  EXPECT_EQ(sweep({"--baseline", "main"}, "wrong.json").code, 5);
+  ASSERT_EQ(sweep({"--save-baseline", "crashes"}, "mixed.json").code, 3);
+  EXPECT_EQ(sweep({"--baseline", "crashes"}, "mixed.json").code, 3);
+}
+
+TEST_F(HistoryCli, AGateThatCannotWorkIsFoundBeforeMeasuring) {
+  ASSERT_EQ(sweep({"--save-baseline", "main"}).code, 0);
+  auto report = json::parse(run({"runs", "export", "latest", "-o", "-"}).out);
+  report["machine"]["cpu"] = "Other";
+  std::ofstream(path("other.json")) << report;
+  for (const std::vector<std::string>& options : {std::vector<std::string>{"--baseline", "nonsense"},
+                                                  {"--baseline", "99"},
+                                                  {"--baseline", path("none.json")},
+                                                  {"--baseline", path("other.json")},
+                                                  {"--save-baseline", "latest"},
+                                                  {"--fail-inconclusive"}}) {
+    const auto ran = sweep(options);
+    EXPECT_EQ(ran.code, 2) << options[0];
+    EXPECT_THAT(ran.err, Not(HasSubstr("[1/"))) << options[0];
+  }
+  EXPECT_EQ(sweep({"--baseline", path("other.json"), "--across-machines"}).code, 0);
+}
+
+TEST_F(HistoryCli, ComparesRunsBaselinesAndFiles) {
+  ASSERT_EQ(sweep({"--repeat", "3", "--save-baseline", "main"}).code, 0);
+  ::setenv("FAKE_SLOW", "1.3", 1);
+  ASSERT_EQ(sweep({"--repeat", "3", "--save-baseline", "slow"}).code, 0);
+  auto ran = run({"runs", "compare", "main", "slow"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("10 slower"), HasSubstr("geometric mean of the change: +30.0 %")));
+  ASSERT_EQ(run({"runs", "export", "1", "-o", path("one.json")}).code, 0);
+  const auto seen = json::parse(run({"runs", "compare", path("one.json"), "latest", "--json"}).out);
+  EXPECT_EQ(seen.at("cases").size(), 10u);
+  EXPECT_THAT(seen.at("remarks").dump(), HasSubstr("imported: a claim"));
+  EXPECT_EQ(json::parse(run({"runs", "compare", "1", "latest~1", "latest", "--json"}).out).size(), 2u);
+  EXPECT_THAT(run({"runs", "compare", "main", "slow", "--markdown"}).out, HasSubstr("| slower |"));
+  EXPECT_EQ(run({"runs", "compare", "main"}).code, 2);
+  EXPECT_EQ(run({"runs", "compare", "main", "latest~77"}).code, 2);
+}
+
+TEST_F(HistoryCli, MeasuresBothAgainInTurns) {
+  ASSERT_EQ(sweep().code, 0);
+  ::setenv("FAKE_SLOW", "1.3", 1);
+  ASSERT_EQ(sweep().code, 0);
+  ::unsetenv("FAKE_SLOW");
+  const auto ran = run({"runs", "compare", "latest~1", "latest", "--re-measure", "--repeats", "3"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("measured again"), HasSubstr("10 same")));
+  EXPECT_EQ(run({"runs", "compare", "1", "2", "--repeats", "3"}).code, 2);
+}
+
+TEST_F(HistoryCli, ReproducesARun) {
+  ASSERT_EQ(sweep({"--label", "first"}).code, 0);
+  auto ran = run({"reproduce", "latest"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("command   widebench --preset"), HasSubstr("10 cases compared")));
+  EXPECT_EQ(json::parse(run({"runs", "list", "--json"}).out).size(), 2u);
+  EXPECT_EQ(run({"reproduce", "1", "--dry-run"}).code, 0);
+  EXPECT_EQ(json::parse(run({"runs", "list", "--json"}).out).size(), 2u);
+  // A report is a claim: no path is taken from it.
+  auto report = json::parse(run({"runs", "export", "1", "-o", "-"}).out);
+  report["settings"]["cases"][0]["kind"] = "model";
+  report["settings"]["cases"][0]["model"] = "/etc/passwd";
+  std::ofstream(path("evil.json")) << report;
+  ran = run({"reproduce", path("evil.json")});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("no path is taken from a report"));
+}
+
+TEST_F(HistoryCli, ImportsMarkRunsAndRefuseThemTwice) {
+  ASSERT_EQ(sweep().code, 0);
+  ASSERT_EQ(run({"runs", "export", "1", "-o", path("one.json")}).code, 0);
+  EXPECT_EQ(run({"runs", "import", path("one.json")}).code, 2);  // it is here already
+  ASSERT_EQ(run({"runs", "delete", "1"}).code, 0);
+  ASSERT_EQ(run({"runs", "import", path("one.json"), "--json"}).code, 0);
+  const auto listed = json::parse(run({"runs", "list", "--json"}).out);
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed.at(0).at("origin"), "imported");
+  EXPECT_EQ(run({"runs", "show", "latest"}).code, 2) << "latest counts runs measured here";
+  EXPECT_EQ(run({"runs", "trend", "mlp"}).code, 2) << "a trend is our own history";
+  const auto id = std::to_string(listed.at(0).at("id").get<int>());
+  auto again = json::parse(run({"runs", "export", id, "-o", "-"}).out),
+       first = json::parse(text_of("one.json"));
+  first["run"]["origin"] = "imported";
+  EXPECT_EQ(again, first);
+}
+
+TEST_F(HistoryCli, WritesEveryFormat) {
+  ASSERT_EQ(sweep().code, 0);
+  const std::map<std::string, std::string> begins = {{"a.csv", "run,started"}, {"a.md", "## Widebench run"},
+                                                     {"a.xml", "<?xml"},       {"a.html", "<!doctype html>"},
+                                                     {"a.svg", "<svg"},        {"a.json", "{"}};
+  for (const auto& [file, begin] : begins) {
+    ASSERT_EQ(run({"runs", "export", "latest", "-o", path(file)}).code, 0) << file;
+    EXPECT_EQ(text_of(file).find(begin), 0u) << file;
+  }
+  EXPECT_EQ(json::parse(run({"runs", "export", "1", "-o", "-", "--format", "github"}).out).size(), 10u);
+  EXPECT_EQ(json::parse(run({"runs", "export", "1", "-o", "-", "--format", "bencher"}).out).size(), 10u);
+}
+
+TEST_F(HistoryCli, KeepsNamesTagsAndNotes) {
+  ASSERT_EQ(sweep({"--repeat", "4"}).code, 0);
+  EXPECT_EQ(run({"runs", "pin", "1", "2", "--as", "main"}).code, 0);
+  EXPECT_EQ(run({"runs", "pin", "1", "--as", "12"}).code, 2);
+  EXPECT_EQ(run({"runs", "tag", "latest", "nightly", "arm"}).code, 0);
+  EXPECT_EQ(run({"runs", "note", "latest", "\x1b[31mred"}).code, 0);
+  auto shown = run({"runs", "list"}).out;
+  EXPECT_THAT(shown, AllOf(HasSubstr("baseline:main"), HasSubstr("#nightly")));
+  EXPECT_EQ(json::parse(run({"runs", "list", "--tag", "arm", "--json"}).out).size(), 1u);
+  shown = run({"runs", "show", "latest"}).out;
+  EXPECT_THAT(shown, AllOf(HasSubstr("[31mred"), Not(HasSubstr("\x1b"))));
+  EXPECT_EQ(run({"runs", "delete", "main"}).code, 2);
+  EXPECT_EQ(run({"runs", "prune", "--keep", "1"}).code, 0);
+  EXPECT_EQ(json::parse(run({"runs", "list", "--json"}).out).size(), 3u);
+  EXPECT_EQ(run({"runs", "unpin", "main"}).code, 0);
+  EXPECT_EQ(run({"runs", "delete", "1", "2"}).code, 0);
+  EXPECT_EQ(run({"runs", "tag", "latest", "none", "--remove"}).code, 2);
+}
+
+TEST_F(HistoryCli, ShowsTrends) {
+  ASSERT_EQ(sweep({"--repeat", "4"}).code, 0);
+  ::setenv("FAKE_SLOW", "2", 1);
+  ASSERT_EQ(sweep({"--repeat", "4"}).code, 0);
+  const auto seen = json::parse(run({"runs", "trend", "mlp", "--json"}).out);
+  ASSERT_EQ(seen.at("series").size(), 5u);
+  EXPECT_EQ(seen.at("series")[0].at("points").size(), 8u);
+  EXPECT_EQ(seen.at("series")[0].at("change_points"), json{4});
+  EXPECT_THAT(run({"runs", "trend", "mlp"}).out, HasSubstr("<- change point"));
+}
+
+TEST_F(HistoryCli, TheGateTestsItself) {
+  auto ran = run({"gate", "--self-test", "--trials", "6", "--cases", "24", "--json"});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_EQ(json::parse(ran.out).at("simulated noise").at("rows").size(), 5u);
+  EXPECT_THAT(ran.err, HasSubstr("10 % slower: found"));
+  EXPECT_EQ(run({"gate"}).code, 2);
+  ran = run({"gate", "--self-test", "--trials", "4", "--preset", path("p.json"), "--baseline-runs", "2",
+             "--gate-repeats", "2"});
+  EXPECT_THAT(ran.out, HasSubstr("real measurements")) << ran.err;
+}
+
+}  // namespace
+}  // namespace wide::cli
