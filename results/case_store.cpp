@@ -1,5 +1,7 @@
 #include "results/case_store.h"
 
+#include <sqlite3.h>
+
 #include <cmath>
 
 #include "results/json_fields.h"
@@ -15,12 +17,18 @@ constexpr char kInsertCase[] = R"(
     started, seconds, seed, load_1min, cpu_mhz, model_hash)
   VALUES (?,?,?,?,?,?,?,?,?,?,?,?, ?,?,?,?,?,?,?, ?,?,?,?,?,?,?,?,?, ?,?,?,?,?,?))";
 
-constexpr char kSelectCases[] = R"(
-  SELECT id, key, subject, kind, n, shape, device, dtype, mode, strategy, verdict, reason,
+constexpr char kCaseColumns[] = R"(
+  SELECT run_case.id, run_id, details_sum, samples_sum,
+    key, subject, kind, n, shape, run_case.device, dtype, mode, strategy, verdict, reason,
     speedup, speedup_low, speedup_high, best_rival, best_speedup, best_speedup_low, best_speedup_high,
     noise, noise_low, noise_high, rounds, stop_reason, compile_us, first_run_us, peak_memory_bytes, plan,
-    started, seconds, seed, load_1min, cpu_mhz, model_hash
-  FROM run_case WHERE run_id = ? ORDER BY id)";
+    run_case.started, seconds, seed, load_1min, cpu_mhz, model_hash)";
+
+constexpr char kOfRun[] = " FROM run_case WHERE run_id = ? ORDER BY id";
+
+constexpr char kOfSubject[] = R"(
+  FROM run_case JOIN run ON run.id = run_id
+  WHERE subject = ? AND origin = 'measured' AND parent_id IS NULL ORDER BY run.id, run_case.id)";
 
 constexpr char kInsertContender[] = R"(
   INSERT INTO contender (case_id, case_verdict, place, name, median_us, ci_low_us, ci_high_us, min_us, iqr_us, mad_us,
@@ -58,30 +66,28 @@ Summary read_summary(Columns& row) {
   return summary;
 }
 
-/// Reads what lies under a case; keeps its statements for the next one.
-class DetailReader {
+/// Reads cases and what lies under them, and checks their sums; keeps its statements for the next one.
+class CaseReader {
  public:
-  explicit DetailReader(SQLite::Database& db)
+  explicit CaseReader(SQLite::Database& db)
       : contenders_(db, kSelectContenders), checks_(db, kSelectChecks), samples_(db, kSelectSamples) {}
 
-  void read(std::int64_t id, bool with_samples, CaseRecord& record) {
-    read_contenders(id, record);
-    read_checks(id, record);
-    if (with_samples) read_samples(id, record);
-  }
+  /// `found` stands on a row of kCaseColumns.
+  MeasuredCase read(SQLite::Statement& found, bool with_samples);
 
  private:
-  void read_contenders(std::int64_t id, CaseRecord& record);
-  void read_checks(std::int64_t id, CaseRecord& record);
-  void read_samples(std::int64_t id, CaseRecord& record);
+  void read_contenders(std::int64_t id, CaseRecord& record, Checksum& sum);
+  void read_checks(std::int64_t id, CaseRecord& record, Checksum& sum);
+  void read_samples(std::int64_t id, CaseRecord& record, Checksum& sum);
 
   SQLite::Statement contenders_, checks_, samples_;
 };
 
-void DetailReader::read_contenders(std::int64_t id, CaseRecord& record) {
+void CaseReader::read_contenders(std::int64_t id, CaseRecord& record, Checksum& sum) {
   contenders_.bind(1, id);
   while (contenders_.executeStep()) {
     Columns row(contenders_);
+    row.into(&sum);
     const int place = row.small();
     Rival rival;
     rival.name = row.text();
@@ -97,10 +103,11 @@ void DetailReader::read_contenders(std::int64_t id, CaseRecord& record) {
   contenders_.reset();
 }
 
-void DetailReader::read_checks(std::int64_t id, CaseRecord& record) {
+void CaseReader::read_checks(std::int64_t id, CaseRecord& record, Checksum& sum) {
   checks_.bind(1, id);
   while (checks_.executeStep()) {
     Columns row(checks_);
+    row.into(&sum);
     Check check;
     check.what = row.text();
     check.member = row.text();
@@ -114,10 +121,11 @@ void DetailReader::read_checks(std::int64_t id, CaseRecord& record) {
   checks_.reset();
 }
 
-void DetailReader::read_samples(std::int64_t id, CaseRecord& record) {
+void CaseReader::read_samples(std::int64_t id, CaseRecord& record, Checksum& sum) {
   samples_.bind(1, id);
   while (samples_.executeStep()) {
     Columns row(samples_);
+    row.into(&sum);
     profiler::Sample sample;
     sample.contender = row.small();
     sample.round = row.small();
@@ -129,7 +137,7 @@ void DetailReader::read_samples(std::int64_t id, CaseRecord& record) {
   samples_.reset();
 }
 
-CaseRecord read_case(Columns& row) {
+CaseRecord read_columns(Columns& row) {
   CaseRecord record;
   record.key = row.text();
   record.subject = row.text();
@@ -161,26 +169,51 @@ CaseRecord read_case(Columns& row) {
   return record;
 }
 
+MeasuredCase CaseReader::read(SQLite::Statement& found, bool with_samples) {
+  Columns row(found);
+  const std::int64_t id = row.integer();
+  MeasuredCase result{.run = row.integer(), .record = {}};
+  const auto details_sum = row.optional_integer(), samples_sum = row.optional_integer();
+  Checksum details, samples;
+  result.record = read_columns(row.into(&details));
+  read_contenders(id, result.record, details);
+  read_checks(id, result.record, details);
+  const std::string what = "case " + std::to_string(id);
+  require_sum(details_sum, details, what);
+  if (!with_samples) return result;
+  read_samples(id, result.record, samples);
+  require_sum(samples_sum, samples, what);
+  return result;
+}
+
 }  // namespace
 
+void require_sum(const std::optional<std::int64_t>& stored, const Checksum& read, const std::string& what) {
+  if (!stored || *stored == read.value()) return;
+  throw SQLite::Exception(what + " is not what was stored", SQLITE_CORRUPT);
+}
+
 Binder& Binder::text(std::string_view value) {
-  statement_.bind(next_++, valid_utf8(value));
+  const std::string text = valid_utf8(value);
+  statement_.bind(next_++, text);
+  if (sum_ != nullptr) sum_->text(text);
   return *this;
 }
 
 Binder& Binder::json(const nlohmann::json& value) {
-  statement_.bind(next_++, dump(value));
-  return *this;
+  return text(dump(value));
 }
 
 Binder& Binder::integer(std::int64_t value) {
   statement_.bind(next_++, value);
+  if (sum_ != nullptr) sum_->integer(value);
   return *this;
 }
 
 Binder& Binder::real(double value) {
   if (std::isnan(value)) return null();
   statement_.bind(next_++, value);
+  if (sum_ != nullptr) sum_->real(value);
   return *this;
 }
 
@@ -190,17 +223,33 @@ Binder& Binder::interval(const Interval& value) {
 
 Binder& Binder::blob(std::string_view bytes) {
   statement_.bind(next_++, static_cast<const void*>(bytes.data()), static_cast<int>(bytes.size()));
+  if (sum_ != nullptr) sum_->text(bytes);
   return *this;
 }
 
 Binder& Binder::null() {
   statement_.bind(next_++);
+  if (sum_ != nullptr) sum_->null();
   return *this;
+}
+
+std::string Columns::text() {
+  auto value = next().getString();
+  if (sum_ != nullptr) sum_->text(value);
+  return value;
+}
+
+std::int64_t Columns::integer() {
+  const std::int64_t value = next().getInt64();
+  if (sum_ != nullptr) sum_->integer(value);
+  return value;
 }
 
 double Columns::real() {
   const auto column = next();
-  return column.isNull() ? kUnknown : column.getDouble();
+  const double value = column.isNull() ? kUnknown : column.getDouble();
+  if (sum_ != nullptr) sum_->real(value);
+  return value;
 }
 
 Interval Columns::interval() {
@@ -213,8 +262,13 @@ Interval Columns::interval() {
 
 std::optional<std::int64_t> Columns::optional_integer() {
   const auto column = next();
-  if (column.isNull()) return std::nullopt;
-  return column.getInt64();
+  if (column.isNull()) {
+    if (sum_ != nullptr) sum_->null();
+    return std::nullopt;
+  }
+  const std::int64_t value = column.getInt64();
+  if (sum_ != nullptr) sum_->integer(value);
+  return value;
 }
 
 CaseWriter::CaseWriter(SQLite::Database& db)
@@ -222,13 +276,14 @@ CaseWriter::CaseWriter(SQLite::Database& db)
       case_(db, kInsertCase),
       contender_(db, kInsertContender),
       check_(db, "INSERT INTO check_result VALUES (?,?,?,?,?,?,?,?,?,?)"),
-      sample_(db, "INSERT INTO sample VALUES (?,?,?,?,?,?,?)") {}
+      sample_(db, "INSERT INTO sample VALUES (?,?,?,?,?,?,?)"),
+      sums_(db, "UPDATE run_case SET details_sum = ?, samples_sum = ? WHERE id = ?") {}
 
-void CaseWriter::insert_contenders(std::int64_t id, const CaseRecord& record) {
+void CaseWriter::insert_contenders(std::int64_t id, const CaseRecord& record, Checksum& sum) {
   const auto add = [&](int place, std::string_view contender, const Summary& time, double first_run_us,
                        const Interval& speedup) {
     Binder binder(contender_);
-    binder.integer(id).text(name(record.verdict)).integer(place).text(contender);
+    binder.integer(id).text(name(record.verdict)).into(sum).integer(place).text(contender);
     bind_summary(binder, time);
     binder.real(first_run_us).interval(speedup);
     contender_.exec();
@@ -240,11 +295,12 @@ void CaseWriter::insert_contenders(std::int64_t id, const CaseRecord& record) {
     add(place++, rival.name, rival.time, rival.first_run_us, rival.speedup);
 }
 
-void CaseWriter::insert_checks(std::int64_t id, const CaseRecord& record) {
+void CaseWriter::insert_checks(std::int64_t id, const CaseRecord& record, Checksum& sum) {
   int place = 0;
   for (const Check& check : record.checks) {
     Binder binder(check_);
-    binder.integer(id).text(name(record.verdict)).integer(place++).text(check.what).text(check.member);
+    binder.integer(id).text(name(record.verdict)).integer(place++);
+    binder.into(sum).text(check.what).text(check.member);
     binder.real(check.max_abs_err).real(check.max_rel_err).real(check.tolerance);
     binder.integer(check.passed ? 1 : 0).text(check.text);
     check_.exec();
@@ -252,15 +308,12 @@ void CaseWriter::insert_checks(std::int64_t id, const CaseRecord& record) {
   }
 }
 
-void CaseWriter::insert_samples(std::int64_t id, const CaseRecord& record) {
+void CaseWriter::insert_samples(std::int64_t id, const CaseRecord& record, Checksum& sum) {
   std::int64_t number = 0;
   for (const profiler::Sample& sample : record.samples) {
     Binder binder(sample_);
-    binder.integer(id)
-        .integer(number++)
-        .integer(sample.contender)
-        .integer(sample.round)
-        .integer(sample.position);
+    binder.integer(id).integer(number++).into(sum);
+    binder.integer(sample.contender).integer(sample.round).integer(sample.position);
     binder.integer(sample.iterations).real(sample.microseconds);
     sample_.exec();
     sample_.reset();
@@ -268,13 +321,10 @@ void CaseWriter::insert_samples(std::int64_t id, const CaseRecord& record) {
 }
 
 void CaseWriter::insert(std::int64_t run, const CaseRecord& record) {
+  Checksum details, samples;
   Binder binder(case_);
-  binder.integer(run)
-      .text(record.key)
-      .text(record.subject)
-      .text(record.kind)
-      .integer(record.n)
-      .json(record.shape);
+  binder.integer(run).into(details).text(record.key).text(record.subject).text(record.kind);
+  binder.integer(record.n).json(record.shape);
   binder.text(record.device).text(record.dtype).text(record.mode).text(record.strategy);
   binder.text(name(record.verdict)).text(record.reason).interval(record.speedup);
   binder.text(record.best_rival).interval(record.speedup_best_rival).interval(record.noise_floor);
@@ -290,22 +340,29 @@ void CaseWriter::insert(std::int64_t run, const CaseRecord& record) {
   case_.exec();
   case_.reset();
   const std::int64_t id = db_.getLastInsertRowid();
-  insert_contenders(id, record);
-  insert_checks(id, record);
-  insert_samples(id, record);
+  insert_contenders(id, record, details);
+  insert_checks(id, record, details);
+  insert_samples(id, record, samples);
+  Binder(sums_).integer(details.value()).integer(samples.value()).integer(id);
+  sums_.exec();
+  sums_.reset();
 }
 
 std::vector<CaseRecord> select_cases(SQLite::Database& db, std::int64_t run, bool with_samples) {
-  SQLite::Statement select(db, kSelectCases);
+  SQLite::Statement select(db, std::string(kCaseColumns) + kOfRun);
   select.bind(1, run);
-  DetailReader details(db);
+  CaseReader reader(db);
   std::vector<CaseRecord> cases;
-  while (select.executeStep()) {
-    Columns row(select);
-    const std::int64_t id = row.integer();
-    cases.push_back(read_case(row));
-    details.read(id, with_samples, cases.back());
-  }
+  while (select.executeStep()) cases.push_back(reader.read(select, with_samples).record);
+  return cases;
+}
+
+std::vector<MeasuredCase> select_subject(SQLite::Database& db, const std::string& subject) {
+  SQLite::Statement select(db, std::string(kCaseColumns) + kOfSubject);
+  Binder(select).text(subject);
+  CaseReader reader(db);
+  std::vector<MeasuredCase> cases;
+  while (select.executeStep()) cases.push_back(reader.read(select, /*with_samples=*/false));
   return cases;
 }
 

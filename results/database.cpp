@@ -18,8 +18,9 @@
 // was acknowledged. WAL needs memory shared between processes, which network file systems do not give: there,
 // and wherever SQLite declines, the rollback journal. Transactions begin IMMEDIATE, since the busy time-out
 // does not help a read that turns into a write. The file may come from elsewhere, so triggers and views of
-// its own are not trusted (trusted_schema, DEFENSIVE), cells are checked, and quick_check runs before first
-// use.
+// its own are not trusted (trusted_schema, DEFENSIVE), cells are checked, and integrity_check and
+// foreign_key_check run before first use: 0.13 s for 10,000 cases. They see to the structure; what stands in
+// the rows is covered by the sums that are kept with them (checksum.h).
 
 namespace wide::results {
 namespace {
@@ -121,9 +122,13 @@ std::string damaged(const fs::path& path, const std::string& how) {
          " to its place: that is how it was after the last whole sweep";
 }
 
-void quick_check(SQLite::Database& db, const fs::path& path) {
-  const auto verdict = db.execAndGet("PRAGMA quick_check(1)").getString();
+/// Not quick_check: that leaves out the indexes, and a case that only its index has lost is not found.
+void check_integrity(SQLite::Database& db, const fs::path& path) {
+  const auto verdict = db.execAndGet("PRAGMA integrity_check(1)").getString();
   if (verdict != "ok") throw Error("store", damaged(path, verdict));
+  SQLite::Statement orphans(db, "PRAGMA foreign_key_check");
+  if (!orphans.executeStep()) return;
+  throw Error("store", damaged(path, "a row of " + orphans.getColumn(0).getString() + " belongs to none"));
 }
 
 /// A file of ours has our application_id; an empty one may become ours.
@@ -191,7 +196,7 @@ SQLite::Database open_read_only(const fs::path& path, std::span<const Migration>
   const auto checked = [&](SQLite::Database db) {
     make_safe(db);
     const int version = checked_version(db, path, current);
-    quick_check(db, path);
+    check_integrity(db, path);
     return version == current ? std::move(db) : updated_copy(db, path, known);
   };
   try {
@@ -219,7 +224,7 @@ SQLite::Database open_read_write(const fs::path& path, std::int64_t max_bytes, b
     sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     checked_version(db, path, known.back().version);
     sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
-    quick_check(db, path);
+    check_integrity(db, path);
   }
   if (max_bytes > 0) {
     db.exec("PRAGMA max_page_count = " +

@@ -1,5 +1,7 @@
 // What people and CI do with stored runs: pin, name, tag, note, delete; and the traces of a case.
 #include "results/case_store.h"
+#include "results/json_fields.h"
+#include "results/run_store.h"
 #include "results/store_connection.h"
 #include "results/table.h"
 
@@ -73,7 +75,10 @@ void Store::set_baseline(const std::string& name, const std::vector<std::int64_t
   if (runs.empty()) throw Error("runs", "a baseline needs at least one run");
   connection_->change([&](SQLite::Database& db) {
     execute(db, "DELETE FROM baseline WHERE name = ?", name);
-    execute(db, "INSERT INTO baseline VALUES (?, ?)", name, utc_now());
+    Checksum sum;
+    SQLite::Statement insert(db, "INSERT INTO baseline (name, created, sum) VALUES (?, ?, ?)");
+    Binder(insert).into(sum).text(name).text(utc_now()).integer(sum.value());
+    insert.exec();
     for (const std::int64_t run : runs) {
       require_run(db, path(), run);
       execute(db, "INSERT OR IGNORE INTO baseline_run VALUES (?, ?)", name, run);
@@ -91,11 +96,18 @@ std::vector<Baseline> Store::baselines() const {
   return connection_->with([](SQLite::Database& db) {
     std::vector<Baseline> result;
     SQLite::Statement select(db,
-                             "SELECT name, created, run_id FROM baseline JOIN baseline_run USING (name) "
+                             "SELECT sum, name, created, run_id FROM baseline JOIN baseline_run USING (name) "
                              "ORDER BY name, run_id");
     while (select.executeStep()) {
       Columns row(select);
-      Baseline next{.name = row.text(), .created = row.text(), .runs = {}};
+      Checksum read;
+      const auto sum = row.optional_integer();
+      row.into(&read);
+      Baseline next;
+      next.name = row.text();
+      next.created = row.text();
+      row.into(nullptr);
+      require_sum(sum, read, "a baseline");
       if (result.empty() || result.back().name != next.name) result.push_back(std::move(next));
       result.back().runs.push_back(row.integer());
     }
@@ -114,7 +126,8 @@ void Store::add_tag(std::int64_t run, const std::string& tag) {
   check_name("tag", tag);
   connection_->change([&](SQLite::Database& db) {
     require_run(db, path(), run);
-    return execute(db, "INSERT OR IGNORE INTO tag VALUES (?, ?)", run, tag);
+    insert_tag(db, run, tag);
+    return true;
   });
 }
 
@@ -129,7 +142,8 @@ void Store::add_note(std::int64_t run, const std::string& text) {
   if (text.empty()) throw Error("runs", "the note is empty; write down what is to be remembered");
   connection_->change([&](SQLite::Database& db) {
     require_run(db, path(), run);
-    return execute(db, "INSERT INTO note (run_id, created, text) VALUES (?, ?, ?)", run, utc_now(), text);
+    insert_note(db, run, {utc_now(), text});
+    return true;
   });
 }
 
@@ -161,29 +175,27 @@ std::vector<std::int64_t> Store::prune(std::size_t keep) {
 
 std::vector<TrendPoint> Store::trend(const std::string& subject) const {
   return connection_->with([&](SQLite::Database& db) {
-    SQLite::Statement select(
-        db,
-        "SELECT run.id, run.started, git_commit, machine.key, run_case.key, shape, run_case.device, dtype, "
-        "mode, "
-        "strategy, n, verdict, run_case.speedup, run_case.speedup_low, run_case.speedup_high, median_us "
-        "FROM run_case JOIN run ON run.id = run_id JOIN machine ON machine.id = machine_id "
-        "LEFT JOIN contender ON case_id = run_case.id AND place = 0 "
-        "WHERE subject = ? AND origin = 'measured' AND parent_id IS NULL ORDER BY run.id, run_case.id");
-    Binder(select).text(subject);
+    SQLite::Transaction one_view(db);
+    const auto runs = select_rows(db);
     std::vector<TrendPoint> result;
-    while (select.executeStep()) {
-      Columns row(select);
-      TrendPoint point;
-      point.run = row.integer();
-      for (std::string* text : {&point.started, &point.git_commit, &point.machine_key, &point.key,
-                                &point.shape, &point.device, &point.dtype, &point.mode, &point.strategy}) {
-        *text = row.text();
-      }
-      point.n = row.integer();
-      point.verdict = parse_verdict(row.text()).value_or(Verdict::kError);
-      point.speedup = row.interval();
-      point.wide_us = row.real();
-      result.push_back(std::move(point));
+    for (const auto& [run, record] : select_subject(db, subject)) {
+      const auto found = runs.find(run);
+      if (found == runs.end()) continue;
+      TrendPoint& point = result.emplace_back();
+      point.run = run;
+      point.started = found->second.run.started;
+      point.git_commit = found->second.run.git_commit;
+      point.machine_key = found->second.machine_key;
+      point.key = record.key;
+      point.shape = dump(record.shape);
+      point.device = record.device;
+      point.dtype = record.dtype;
+      point.mode = record.mode;
+      point.strategy = record.strategy;
+      point.n = record.n;
+      point.verdict = record.verdict;
+      point.speedup = record.speedup;
+      point.wide_us = record.wide.median_us;
     }
     return result;
   });
@@ -195,10 +207,12 @@ void Store::add_trace(std::int64_t run, const std::string& key, const std::strin
   connection_->change([&](SQLite::Database& db) {
     const auto id = case_row(db, path(), run, key);
     SQLite::Statement insert(db,
-                             "INSERT INTO trace (case_id, name, size, bytes) VALUES (?, ?, ?, ?) "
+                             "INSERT INTO trace (case_id, name, size, bytes, sum) VALUES (?, ?, ?, ?, ?) "
                              "ON CONFLICT (case_id, name) DO UPDATE SET size = excluded.size, "
-                             "bytes = excluded.bytes");
-    Binder(insert).integer(id).text(name).integer(std::ssize(bytes)).blob(bytes);
+                             "bytes = excluded.bytes, sum = excluded.sum");
+    Checksum sum;
+    Binder binder(insert);
+    binder.integer(id).text(name).integer(std::ssize(bytes)).into(sum).blob(bytes).integer(sum.value());
     return insert.exec();
   });
 }
@@ -218,9 +232,16 @@ std::vector<TraceInfo> Store::traces(std::int64_t run, const std::string& key) c
 
 std::string Store::read_trace(std::int64_t run, const std::string& key, const std::string& name) const {
   return connection_->with([&](SQLite::Database& db) {
-    SQLite::Statement select(db, "SELECT bytes FROM trace WHERE case_id = ? AND name = ?");
+    SQLite::Statement select(db, "SELECT sum, bytes FROM trace WHERE case_id = ? AND name = ?");
     Binder(select).integer(case_row(db, path(), run, key)).text(name);
-    if (select.executeStep()) return select.getColumn(0).getString();
+    if (select.executeStep()) {
+      Columns row(select);
+      Checksum read;
+      const auto sum = row.optional_integer();
+      std::string bytes = row.into(&read).text();
+      require_sum(sum, read, "a trace");
+      return bytes;
+    }
     throw Error("store", path().string() + ": the case '" + printable(key) + "' of run " +
                              std::to_string(run) + " has no trace '" + printable(name) + "'");
   });

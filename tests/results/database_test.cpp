@@ -141,13 +141,38 @@ TEST(DatabaseTest, OddPathsWork) {
   }
 }
 
-/// Damaged bytes end in an error or in readable history, never in a crash.
+/// All that people, reports and comparisons read.
+std::string everything(const std::filesystem::path& path) {
+  std::string text;
+  const Store store = Store::open(path, OpenMode::kReadOnly);
+  for (const auto& run : store.runs()) {
+    text += run.label + run.machine_key + std::to_string(run.passed) + describe(store.run(run.id));
+    for (const auto& record : store.cases(run.id)) {
+      text += describe(record);
+      for (const auto& trace : store.traces(run.id, record.key))
+        text += trace.name + store.read_trace(run.id, record.key, trace.name);
+    }
+  }
+  for (const auto& point : store.trend("mlp")) text += point.key + std::to_string(point.speedup.low);
+  for (const auto& baseline : store.baselines()) {
+    text += baseline.name + baseline.created;
+    for (const auto run : baseline.runs) text += std::to_string(run);
+  }
+  return text;
+}
+
+/// Damaged bytes end in an error, or change nothing that is read: never in a crash, never in wrong history.
 TEST(DatabaseTest, DamageIsNoticedOrHarmless) {
   const TemporaryFolder folder;
   fill(folder / "good.db");
-  const std::string good = bytes_of(folder / "good.db");
+  {
+    Store store = Store::open(folder / "good.db", OpenMode::kReadWrite);
+    store.set_baseline("main", {1});
+    store.add_trace(1, "b", "kernels", std::string(9000, 't'));
+  }
+  const std::string good = bytes_of(folder / "good.db"), expected = everything(folder / "good.db");
   profiler::Random random(3);
-  int noticed = 0;
+  int noticed = 0, harmless = 0, silent = 0;
   const int mutants = soak() ? 10'000 : 150;
   for (int trial = 0; trial < mutants; ++trial) {
     std::string bad = good;
@@ -160,15 +185,39 @@ TEST(DatabaseTest, DamageIsNoticedOrHarmless) {
     }
     std::ofstream(folder / "bad.db", std::ios::binary) << bad;
     try {
-      const Store store = Store::open(folder / "bad.db", OpenMode::kReadOnly);
-      for (const auto& run : store.runs()) store.cases(run.id);
+      ++(everything(folder / "bad.db") == expected ? harmless : silent);
     } catch (const Error& error) {
       ++noticed;
       EXPECT_TRUE(has(error.what(), "bad.db"));
     }
     for (const char* left : {"bad.db", "bad.db-wal", "bad.db-shm"}) std::filesystem::remove(folder / left);
   }
-  EXPECT_GT(noticed, mutants / 2);
+  EXPECT_EQ(silent, 0);
+  EXPECT_EQ(noticed + harmless, mutants);
+  EXPECT_GT(noticed, mutants / 2) << harmless << " hit what holds nothing";
+}
+
+/// What SQLite cannot see: a number that was changed into another in its place.
+TEST(DatabaseTest, AChangedNumberIsNoticed) {
+  const TemporaryFolder folder;
+  const auto path = folder / "r.db";
+  for (const char* change :
+       {"UPDATE sample SET microseconds = 1 WHERE number = 5", "UPDATE run_case SET speedup_low = 3.0",
+        "UPDATE contender SET median_us = 1 WHERE place = 2", "UPDATE check_result SET member = 'x'",
+        "UPDATE run SET label = 'x'", "UPDATE settings SET json = '{}'", "UPDATE machine SET facts = '{}'",
+        "UPDATE note SET text = 'x'", "DELETE FROM check_result WHERE place = 1",
+        "DELETE FROM sample WHERE number = 7"}) {
+    std::filesystem::remove(path);
+    fill(path);
+    EXPECT_NO_THROW(everything(path));
+    { SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec(change); }
+    try {
+      everything(path);
+      ADD_FAILURE() << change;
+    } catch (const Error& error) {
+      EXPECT_TRUE(has(error.what(), "is not what was stored")) << error.what();
+    }
+  }
 }
 
 TEST(DatabaseTest, DamageNamesTheBackupThatCanTakeItsPlace) {
