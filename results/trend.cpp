@@ -30,7 +30,10 @@ double squares(std::span<const double> values) {
   return sum;
 }
 
-void split(std::span<const double> values, std::size_t offset, std::vector<std::size_t>& found) {
+/// `places`: where the whole series might change. Counting them all in every part keeps the chance of a false
+/// change to what is promised for the series, however often it is cut.
+void split(std::span<const double> values, double places, std::size_t offset,
+           std::vector<std::size_t>& found) {
   const std::size_t count = values.size();
   if (count < 2 * kShortestSegment) return;
   double best_t = 0;
@@ -46,11 +49,10 @@ void split(std::span<const double> values, std::size_t offset, std::vector<std::
     if (t > best_t) best_t = t, best = at;
   }
   if (best == 0) return;
-  const double places = static_cast<double>(count - 2 * kShortestSegment + 1);
   if (student_p(best_t, static_cast<double>(count - 2)) * places > kSignificance) return;
-  split(values.first(best), offset, found);
+  split(values.first(best), places, offset, found);
   found.push_back(offset + best);
-  split(values.subspan(best), offset + best, found);
+  split(values.subspan(best), places, offset + best, found);
 }
 
 std::vector<TrendSeries> series_of(const std::vector<TrendPoint>& points) {
@@ -126,7 +128,8 @@ std::string interval_text(const Interval& interval) {
 
 std::vector<std::size_t> change_points(const std::vector<double>& values) {
   std::vector<std::size_t> found;
-  split(values, 0, found);
+  if (values.size() < 2 * kShortestSegment) return found;
+  split(values, static_cast<double>(values.size() - 2 * kShortestSegment + 1), 0, found);
   return found;
 }
 

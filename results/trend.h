@@ -36,7 +36,7 @@ Trend trend(const std::string& subject, const std::vector<TrendPoint>& points);
 
 /// Where the level of `values` (log speed-ups, in time) changes: index of the first value of the new level.
 /// Binary segmentation; a change needs three values on either side, a shift of at least 3 % and significance
-/// at 1 % after counting all places looked at.
+/// at 1 % after counting all places of the series.
 std::vector<std::size_t> change_points(const std::vector<double>& values);
 
 nlohmann::json to_json(const Trend& trend);

@@ -262,17 +262,18 @@ TEST(HostileNames, AreKeptByTheDatabaseAndTheReport) {
 
 TEST(TrendTest, FindsOneChangeAndNoneInNoise) {
   profiler::Random random(4);
-  int false_changes = 0;
+  int false_changes = 0, more_than_one = 0;
   for (int trial = 0; trial < 200; ++trial) {
     std::vector<double> values;
     for (int i = 0; i < 40; ++i) values.push_back(0.03 * test::normal(random));
     false_changes += !change_points(values).empty();
     for (int i = 20; i < 40; ++i) values[static_cast<std::size_t>(i)] += 0.2;
     const auto found = change_points(values);
-    ASSERT_FALSE(found.empty());
-    EXPECT_NEAR(static_cast<double>(found[0]), 20, 1);
+    EXPECT_TRUE(std::any_of(found.begin(), found.end(), [](std::size_t at) { return at >= 19 && at <= 21; }));
+    more_than_one += found.size() > 1;
   }
-  EXPECT_LE(false_changes, 8);
+  EXPECT_LE(false_changes, 4);  // 1 % is promised for a series: 2 are expected
+  EXPECT_LE(more_than_one, 4);
   EXPECT_TRUE(change_points({}).empty());
   EXPECT_TRUE(change_points({1, 2, 3}).empty());
   EXPECT_EQ(change_points({0, 0, 0, 1, 1, 1}), std::vector<std::size_t>{3});
