@@ -14,13 +14,17 @@ std::vector<presets::CaseSpec> specs_of(const results::RunRecord& run) {
                     " does not say how its cases were measured; only a sweep of ours can be repeated");
   }
   std::vector<presets::CaseSpec> specs;
+  const auto names_files = [](const nlohmann::json& entry) {
+    return entry.is_object() && (entry.contains("model") || entry.contains("weights") ||
+                                 entry.value("kind", nlohmann::json()) == "model");
+  };
   for (const auto& entry : *cases) {
-    specs.push_back(presets::spec_from_json(entry, "settings of the run"));
-    if (run.origin != "measured" && (!specs.back().model.empty() || !specs.back().weights.empty())) {
+    if (run.origin != "measured" && names_files(entry)) {
       throw Error("runs",
                   "the imported run names files of a model; no path is taken from a report: measure the "
                   "model with `widebench benchmark --model` and compare");
     }
+    specs.push_back(presets::spec_from_json(entry, "settings of the run"));
   }
   return specs;
 }

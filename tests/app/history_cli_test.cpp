@@ -189,6 +189,9 @@ TEST_F(HistoryCli, ReproducesARun) {
   ran = run({"reproduce", path("evil.json")});
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("no path is taken from a report"));
+  report["settings"]["cases"][0]["kind"] = "zoo";
+  std::ofstream(path("evil.json")) << report;
+  EXPECT_THAT(run({"reproduce", path("evil.json")}).err, HasSubstr("no path is taken from a report"));
 }
 
 TEST_F(HistoryCli, ImportsMarkRunsAndRefuseThemTwice) {
