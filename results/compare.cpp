@@ -72,7 +72,7 @@ struct Sample {
 struct Pair {
   Sample first, second;
   std::string overload;  ///< why no verdict can be had; empty: none
-  double noise = 0;      ///< largest deviation from 1 of an A/A twin
+  double noise = 0;      ///< deviation from 1 of the A/A twins
   double change() const { return second.mean() - first.mean(); }
   double degrees() const { return first.count() + second.count() - 2; }
   double squares() const { return first.squares() + second.squares(); }
@@ -133,17 +133,20 @@ std::optional<Sample> sample_of(const Observed& side, const std::string& rival) 
   return sample;
 }
 
-/// Largest deviation from 1 that an A/A twin showed; NaN when a run had none.
+/// How far from 1 the A/A twins are, on the side where they are farther; NaN when a run had none. Over the
+/// runs of a side the median: like the cost that it is held against, it shrinks with more runs unless it is a
+/// bias.
 double noise_of(const Observed& first, const Observed& second) {
   double largest = 0;
   for (const auto* side : {&first, &second}) {
+    std::vector<double> ratios;
     for (const CaseRecord* record : side->passed) {
-      const double ratio = record->noise_floor.value;
-      if (!(ratio > 0)) return kUnknown;
-      largest = std::max(largest, std::max(ratio, 1 / ratio) - 1);
+      if (!(record->noise_floor.value > 0)) return kUnknown;
+      ratios.push_back(std::log(record->noise_floor.value));
     }
+    largest = std::max(largest, std::abs(profiler::median(ratios)));
   }
-  return largest;
+  return std::exp(largest) - 1;
 }
 
 /// Threads that wait for each other take a thousand times as long when others hold the CPUs: no statistics

@@ -13,7 +13,7 @@ namespace wide::results {
 
 struct GateOptions {
   CompareOptions compare;
-  int repeats = 5;                 ///< fresh measurements of an alert, each by a process of its own
+  int repeats = 6;                 ///< fresh measurements of an alert, each by a process of its own
   bool fail_inconclusive = false;  ///< what could not be decided fails, too
 };
 

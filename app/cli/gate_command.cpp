@@ -106,7 +106,7 @@ void add_gate_command(CLI::App& app, Context& context) {
       ->type_name("COUNT");
   command
       .add_option("--gate-repeats", options->test.gate.repeats,
-                  "How often an alert is measured again; default 5")
+                  "How often an alert is measured again; default 6")
       ->check(CLI::Range(0, 1000))
       ->type_name("COUNT");
   command
@@ -129,7 +129,7 @@ void add_gate_command(CLI::App& app, Context& context) {
       ->type_name("FILE");
   add_common_options(command, context);
   command.footer(examples({"widebench gate --self-test", "widebench gate --self-test --preset ci",
-                           "widebench gate --self-test --runs 1 2 3 4 5 6 7 8 9 10"}) +
+                           "widebench gate --self-test --runs 1 2 3 4 5 6 7 8 9 10 11"}) +
                  "\n\nExit codes: 0 to be trusted, 3 too noisy for that");
   set_action(command, context, [&context, options] { return self_test(context, *options); });
 }

@@ -57,7 +57,7 @@ void add_gating_options(CLI::App& command, GatingOptions& options) {
                     ->type_name("PERCENT"));
   with_baseline(command
                     .add_option("--gate-repeats", options.repeats,
-                                "How often an alert is measured again; default 5, 0: it stays undecided")
+                                "How often an alert is measured again; default 6, 0: it stays undecided")
                     ->check(CLI::Range(0, 1000))
                     ->type_name("COUNT"));
   with_baseline(command

@@ -15,7 +15,7 @@ struct GatingOptions {
   std::string baseline_program;
   std::string summary;  ///< Markdown is appended here; empty: to $GITHUB_STEP_SUMMARY where that is set
   double minimum_effect_percent = 5;
-  int repeats = 5;
+  int repeats = 6;
   bool fail_inconclusive = false;
   bool across_machines = false;
 };

@@ -97,7 +97,7 @@ TEST_F(HistoryCli, ARegressionIsMeasuredAgainAndIsCode1) {
   EXPECT_THAT(text_of("summary.md"), AllOf(HasSubstr("## gate: regressed"), HasSubstr("| slower |")));
   // The fresh measurements are stored under the run; latest still means the run itself.
   const auto listed = json::parse(run({"runs", "list", "--json"}).out);
-  ASSERT_EQ(listed.size(), 4u + 5u);
+  ASSERT_EQ(listed.size(), 4u + 6u);
   EXPECT_EQ(listed.at(4).at("parent"), 4);
   EXPECT_EQ(json::parse(run({"runs", "show", "latest", "--json"}).out).at("cases").size(), 10u);
 }

@@ -51,7 +51,7 @@ TEST_F(Gate, ConfirmsARegressionByMeasuringAgain) {
   const auto outcome = gate(runs(4, 0, 1, "main"), runs(1, 2, 1.15, "run"), {}, again(2, 1.15));
   EXPECT_EQ(outcome.verdict, GateVerdict::kRegressed);
   EXPECT_EQ(outcome.slower, (std::vector<std::string>{"case0/n=4", "case1/n=4"}));
-  EXPECT_EQ(measured_, 5);
+  EXPECT_EQ(measured_, GateOptions().repeats);
   EXPECT_EQ(outcome.second_look.cases.size(), 2u);
   EXPECT_NE(text(outcome).find("gate: regressed"), std::string::npos);
   EXPECT_EQ(markdown(outcome).find("## gate: regressed"), 0u);
@@ -150,7 +150,8 @@ TEST(GateSelfTest, ReplaysRealRuns) {
   profiler::Random random(9);
   const SimulatedMachine machine{.process = 0.01, .round = 0.02, .outliers = 0};
   std::vector<Imported> runs;
-  for (int i = 0; i < 10; ++i) runs.push_back(simulated_run(machine, 24, 0, 1, random));
+  for (int i = 0; i < 4 + 1 + GateOptions().repeats; ++i)
+    runs.push_back(simulated_run(machine, 24, 0, 1, random));
   const auto result = replayed_self_test(runs, {.trials = 10});
   EXPECT_TRUE(trustworthy(result)) << text(result);
   runs.pop_back();
