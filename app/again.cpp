@@ -1,5 +1,6 @@
 #include "app/again.h"
 
+#include "app/model_hash.h"
 #include "app/sweep_job.h"
 #include "formats/error.h"
 #include "results/table.h"
@@ -45,12 +46,16 @@ std::optional<results::Imported> measure_once(const std::vector<presets::CaseSpe
   result.run.status = results::RunStatus::kDone;
   auto options = measurer.options;
   if (!measurer.program.empty()) options.worker = {measurer.program, "worker"};
+  ModelHashes hashes;
+  std::string model;
   presets::Sink sink;
   sink.starting = [&](const presets::CaseSpec& spec, std::size_t) {
+    model = hashes.of(spec);
     if (measurer.starting) measurer.starting(spec);
   };
   sink.finished = [&](const presets::CaseSpec&, const results::CaseRecord& record, std::size_t) {
     result.cases.push_back(with_conditions(record));
+    result.cases.back().model_hash = model;
   };
   sink.waiting = measurer.waiting;
   if (presets::run_sweep(specs, options, sink) != presets::SweepEnd::kDone) return std::nullopt;

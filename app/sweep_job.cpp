@@ -6,6 +6,7 @@
 
 #include "app/environment.h"
 #include "app/exit_code.h"
+#include "app/model_hash.h"
 #include "formats/error.h"
 
 namespace wide::app {
@@ -107,12 +108,16 @@ SweepOutcome run_sweep_job(const SweepJob& job, const Engine& engine, results::S
   std::erase_if(rest, [&](const auto& spec) { return stored.contains(spec.key()); });
   if (progress.began) progress.began(outcome.run, stored.size(), job.specs.size());
 
+  ModelHashes hashes;
+  std::string model;
   presets::Sink sink;
   sink.starting = [&](const presets::CaseSpec& spec, std::size_t) {
+    model = hashes.of(spec);
     if (progress.starting) progress.starting(spec);
   };
   sink.finished = [&](const presets::CaseSpec&, const results::CaseRecord& done, std::size_t) {
-    const auto noted = with_conditions(done);
+    auto noted = with_conditions(done);
+    noted.model_hash = model;
     store.add_case(outcome.run, noted);
     if (progress.finished) progress.finished(noted);
   };

@@ -158,6 +158,15 @@ void note_overload(const RunRecord& run, const CaseRecord& record, Observed& see
                   std::to_string(cores) + " CPUs";
 }
 
+/// Other weights take as long, another architecture does not: said, and left to the reader.
+bool is_another_model(const Observed& first, const Observed& second) {
+  std::set<std::string> hashes;
+  for (const auto* side : {&first, &second})
+    for (const CaseRecord* record : side->passed) hashes.insert(record->model_hash);
+  hashes.erase("");
+  return hashes.size() > 1;
+}
+
 /// All cases of a side by key, in the order they were first seen.
 struct Cases {
   std::vector<std::string> order;
@@ -292,6 +301,7 @@ std::optional<Pair> pair_up(const Observed& first, const Observed& second, CaseC
   }
   if (result.reference.empty())
     result.reasons.emplace_back("no rival in common: drift of the machine is not cancelled");
+  if (is_another_model(first, second)) result.reasons.emplace_back("the files of the model are others");
   result.change = Change::kInconclusive;
   result.first_us = a->wide_us;
   result.second_us = b->wide_us;

@@ -87,7 +87,8 @@ struct CaseRecord {
   std::uint64_t seed = 0;
   double load_1min = kUnknown;
   double cpu_mhz = kUnknown;
-  std::string model_hash;  ///< of the user's own model files; empty for built-in subjects
+  std::string
+      model_hash;  ///< SHA-256 of the model's files, or of a built-in subject's name and shape; or empty
 };
 
 /// What somebody wrote down about a run.

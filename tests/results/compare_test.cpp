@@ -175,6 +175,16 @@ TEST(CompareTest, WhatIsNotKnownIsInconclusive) {
   EXPECT_THROW(compare(before, Side{"none", {}}), Error);
 }
 
+TEST(CompareTest, AnotherModelOfTheSameNameIsSaid) {
+  const Side before{"before", {{sample_run(), {passed_case("a")}}}};
+  Side after = before;
+  EXPECT_FALSE(has(text(compare(before, after), true), "are others"));
+  after.runs[0].cases[0].model_hash = "77";
+  EXPECT_TRUE(has(text(compare(before, after), true), "the files of the model are others"));
+  after.runs[0].cases[0].model_hash = "";
+  EXPECT_FALSE(has(text(compare(before, after), true), "are others")) << "not known";
+}
+
 TEST(CompareTest, AnOverloadedMachineGetsNoVerdict) {
   profiler::Random random(6);
   const SimulatedMachine calm{.process = 0.005, .round = 0.01, .outliers = 0};
