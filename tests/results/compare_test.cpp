@@ -219,12 +219,12 @@ TEST(CompareTest, HostileNamesStayText) {
   EXPECT_FALSE(has(text(seen), "\xE2\x80\xAE"));
 }
 
-/// A thousand A/A cases and as many that are 10 % slower, three runs against three.
+/// Ten thousand A/A cases and as many that are 10 % slower, four runs against four.
 TEST(CompareTest, FalseAlarmsAreRareAndTenPercentAreFound) {
   profiler::Random random(11);
   const SimulatedMachine machine{.process = 0.02, .round = 0.04, .drift = 0.2, .outliers = 0.02};
   int false_alarms = 0, found = 0, quiet = 0, planted = 0;
-  for (int trial = 0; trial < 50; ++trial) {
+  for (int trial = 0; trial < 500; ++trial) {
     Side before{"before", {}}, after{"after", {}};
     for (int i = 0; i < 4; ++i) {
       before.runs.push_back(simulated_run(machine, 40, 0, 1, random));
@@ -237,7 +237,7 @@ TEST(CompareTest, FalseAlarmsAreRareAndTenPercentAreFound) {
       (i < 20 ? found : false_alarms) += alarm;
     }
   }
-  EXPECT_EQ(planted, 1000);
+  EXPECT_EQ(planted, 10'000);
   EXPECT_LE(false_alarms, quiet / 100);
   EXPECT_GE(found, planted * 95 / 100);
 }
