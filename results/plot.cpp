@@ -37,7 +37,7 @@ class Canvas {
            number(kHeight) + "\" width=\"" + number(kWidth) + "\" height=\"" + number(kHeight) +
            "\" font-family=\"sans-serif\" font-size=\"10\" fill=\"currentColor\">";
     svg_ += "<title>" + escaped_markup(title, 200) + "</title>";
-    text(kLeft, 14, escaped_markup(title, 56), "start", "bold");
+    text(kLeft, 14, escaped_markup(title, 46), "start", "bold");
   }
   void text(double x, double y, const std::string& escaped, const char* anchor,
             const char* weight = "normal") {
