@@ -31,7 +31,7 @@ double normal(Random& random) {
 /// Slow-down of case `index` in a trial; 0: none. Every case gets every slow-down in turn.
 double planted(int index, int trial) {
   if ((index + trial) % kOneIn != 0) return 0;
-  return kPlanted[static_cast<std::size_t>((index + trial) / kOneIn + trial) % kPlanted.size()];
+  return kPlanted[static_cast<std::size_t>((index + trial) / kOneIn) % kPlanted.size()];
 }
 
 /// Time that passes only when work is said to have been done.
