@@ -16,29 +16,35 @@
 // Two runs were measured at different times, by different processes. What may have changed between them apart
 // from the code is (a) the machine: clocks, neighbours; (b) the luck of a process: where its memory and its
 // threads lie. Intervals from the rounds of one process see neither.
-//   Against (a) the cost of a case is the median over rounds of wide / rival within the round, the rival
-//   being
+//
+// Against (a) the cost of a case is the median over rounds of wide / rival within the round, the rival being
 // one that both sides have (eager first): what slows both is not a change. Without a common rival it is the
 // time alone, and a remark says so.
-//   Against (b) the unit of the test is the run, not the round. How much runs of one case differ (in log
-//   cost)
+//
+// Against (b) the unit of the test is the run, not the round. How much runs of one case differ (in log cost)
 // is estimated from repeated runs where a side has them: robustly over all cases, and per case drawn towards
-// that (Smyth 2004, moderated t); a run far from the others of its side is drawn in. With one run on each
-// side it is estimated from the spread of the changes over cases, most of which are taken to be unchanged; a
-// shift common to all cases does not enter it, so a general slow-down stays visible. With few cases it is
-// assumed. Never smaller than what the rounds themselves show.
-//   Faster or slower needs both: significance after Holm's correction over all cases, and an effect above the
-// smallest one of interest and above what the A/A twins showed. Several threads on an
-// overloaded machine get no verdict.
+// that (Smyth 2004, moderated t), the more so the more alike the cases are; a run far from the others of its
+// side is drawn in. With one run on each side it is estimated from the spread of the changes over cases, most
+// of which are taken to be unchanged; a shift common to all cases does not enter it, so a general slow-down
+// stays visible. With few cases it is assumed. Never smaller than what the rounds themselves show.
+//
+// A change that is the rival's own is none of wide's: then wide's time, corrected for the drift that the
+// rivals of all cases show, did not change as the cost did.
+//
+// Faster or slower needs both: significance after Holm's correction over all cases, and an effect above the
+// smallest one of interest and above what the A/A twins showed. Several threads on an overloaded machine get
+// no verdict.
 
 namespace wide::results {
 namespace {
 
 constexpr double kAssumedSpread = 0.04;   // between runs of one case, where nothing can be estimated
 constexpr std::size_t kFewestCases = 8;   // whose changes show a spread
-constexpr double kPriorDegrees = 10;      // weight of the spread over all cases against a case's own
-constexpr double kSingleRunDegrees = 10;  // tails where the spread is known from other cases only
+constexpr double kPriorDegrees = 10;      // weight of the spread over all cases, where it cannot be estimated
+constexpr double kMostPriorDegrees = 20;  // cases are never taken to be more alike than that
+constexpr double kSingleRunDegrees = 10;  // tails at their lightest, where other cases alone show the spread
 constexpr double kClip = 3;               // spreads from its side's median, beyond which a run is drawn in
+const double kOddRival = std::log(1.25);  // a rival that changed by more did not change with the machine
 constexpr double kMostLoad = 1.5;         // per CPU, besides the one that measuring may add
 constexpr double kNormal95 = 1.959963984540054;
 
@@ -134,8 +140,8 @@ std::optional<Sample> sample_of(const Observed& side, const std::string& rival) 
 }
 
 /// How far from 1 the A/A twins are, on the side where they are farther; NaN when a run had none. Over the
-/// runs of a side the median: like the cost that it is held against, it shrinks with more runs unless it is a
-/// bias.
+/// runs of a side the median: like the cost that it is held against, it shrinks with more runs unless it is
+/// a bias.
 double noise_of(const Observed& first, const Observed& second) {
   double largest = 0;
   for (const auto* side : {&first, &second}) {
@@ -220,6 +226,52 @@ Spread estimated_spread(const std::vector<Pair>& pairs, const CompareOptions& op
   return {deviation * deviation, "the spread over cases"};
 }
 
+/// How alike the spreads of the cases are: the variance of log s² beyond what chance explains (Smyth 2004,
+/// section 6.2). On a machine where threads fight over CPUs some cases spread a hundred times as much as
+/// others: the one then says nothing of the other.
+Prior estimated_prior(const std::vector<Pair>& pairs, const Spread& spread) {
+  constexpr double kSmallest = 1e-10;  // runs of a fake machine do not differ at all
+  std::vector<double> logs;
+  double by_chance = 0;
+  for (const Pair& pair : pairs) {
+    const double half = pair.degrees() / 2;
+    if (half <= 0) continue;
+    logs.push_back(std::log(std::max(pair.squares() / (2 * half), kSmallest)) - digamma(half) +
+                   std::log(half));
+    by_chance += trigamma(half);
+  }
+  if (logs.size() < kFewestCases) return {std::sqrt(spread.variance), kPriorDegrees};
+  const double count = static_cast<double>(logs.size());
+  double sum = 0, squares = 0;
+  for (const double value : logs) sum += value;
+  for (const double value : logs) squares += (value - sum / count) * (value - sum / count);
+  const double beyond = squares / (count - 1) - by_chance / count;
+  const double degrees =
+      beyond <= 0 ? kMostPriorDegrees : std::min(kMostPriorDegrees, 2 * inverse_trigamma(beyond));
+  const double log_variance = sum / count + digamma(degrees / 2) - std::log(degrees / 2);
+  return {std::exp(0.5 * log_variance), degrees};
+}
+
+/// Tails of the changes over cases as degrees of freedom of Student's t that has them: far-out ones are rarer
+/// on a calm machine. At most kSingleRunDegrees.
+double tail_degrees(const std::vector<Pair>& pairs) {
+  if (pairs.size() < kFewestCases) return kSingleRunDegrees;
+  std::vector<double> changes, distances;
+  for (const Pair& pair : pairs) changes.push_back(pair.change());
+  const double middle = profiler::median(changes);
+  for (const double change : changes) distances.push_back(std::abs(change - middle));
+  std::sort(distances.begin(), distances.end());
+  const double half = distances[distances.size() / 2], most = distances[distances.size() * 9 / 10];
+  if (half <= 0) return kSingleRunDegrees;
+  double low = 1, high = kSingleRunDegrees;  // t's own quotient falls with its degrees
+  for (int i = 0; i < 30; ++i) {
+    const double degrees = 0.5 * (low + high);
+    const bool lighter = student_quantile(0.1, degrees) * half > most * student_quantile(0.5, degrees);
+    (lighter ? low : high) = degrees;
+  }
+  return high;
+}
+
 Spread spread_of(const std::vector<Pair>& pairs, const CompareOptions& options) {
   Spread spread = estimated_spread(pairs, options);
   const double least = options.least_spread * options.least_spread;
@@ -227,20 +279,32 @@ Spread spread_of(const std::vector<Pair>& pairs, const CompareOptions& options) 
   return spread;
 }
 
-/// One run that went astray (a neighbour woke up) moves the mean, and hides a change, no more than any other.
+/// One run that went astray (a neighbour woke up) moves the mean, and hides a change, no more than any
+/// other.
 void clip(Sample& sample, double reach) {
   const double middle = profiler::median(sample.log_cost);
   for (double& value : sample.log_cost) value = std::clamp(value, middle - reach, middle + reach);
 }
 
+/// How far one run of the case is from the middle of its side, unless it went astray: by the median.
+double own_spread(const Pair& pair) {
+  std::vector<double> distances;
+  for (const Sample* side : {&pair.first, &pair.second}) {
+    if (side->log_cost.size() < 2) continue;
+    const double middle = profiler::median(side->log_cost);
+    for (const double value : side->log_cost) distances.push_back(std::abs(value - middle));
+  }
+  return distances.empty() ? 0 : 1.4826 * profiler::median(distances);
+}
+
 /// Numbers of one case, the verdict still open.
-void estimate(const Pair& pair, const Spread& spread, CaseChange& result) {
-  const bool repeated = pair.degrees() > 0 && spread.from == "repeated runs";
+void estimate(const Pair& pair, const Spread& spread, const std::optional<Prior>& prior, double tail,
+              CaseChange& result) {
   double variance = spread.variance;
-  double degrees = kSingleRunDegrees;
-  if (repeated) {
-    degrees = kPriorDegrees + pair.degrees();
-    variance = (kPriorDegrees * spread.variance + pair.squares()) / degrees;
+  double degrees = tail;
+  if (pair.degrees() > 0 && prior) {
+    degrees = prior->degrees + pair.degrees();
+    variance = (prior->degrees * prior->spread * prior->spread + pair.squares()) / degrees;
   }
   variance = std::max(variance, pair.within());
   const double change = pair.change();
@@ -251,7 +315,27 @@ void estimate(const Pair& pair, const Spread& spread, CaseChange& result) {
                                        : (change == 0 ? 1.0 : 0.0);
 }
 
-void judge(const Pair& pair, const CompareOptions& options, CaseChange& result) {
+/// How much slower the machine was on the second side (log), as the rivals of all cases say; nothing for few.
+std::optional<double> drift_of(const std::vector<CaseChange*>& changes) {
+  std::vector<double> logs;
+  for (const CaseChange* change : changes) {
+    if (change->reference_ratio > 0) logs.push_back(std::log(change->reference_ratio));
+  }
+  if (logs.size() < kFewestCases) return std::nullopt;
+  return profiler::median(logs);
+}
+
+/// Whether it was the rival that changed: wide's own time went less than a quarter of the way, or the other
+/// one.
+bool is_the_rivals(const CaseChange& change, std::optional<double> drift) {
+  if (!(change.reference_ratio > 0) || !(change.first_us > 0) || !(change.second_us > 0)) return false;
+  if (!drift && std::abs(std::log(change.reference_ratio)) < kOddRival) return false;
+  const double cost = std::log(change.ratio.value);
+  const double own = std::log(change.second_us / change.first_us) - drift.value_or(0);
+  return cost > 0 ? own < 0.25 * cost : own > 0.25 * cost;
+}
+
+void judge(const Pair& pair, const CompareOptions& options, std::optional<double> drift, CaseChange& result) {
   if (!pair.overload.empty()) {
     result.reasons.push_back(pair.overload);
     return;
@@ -263,7 +347,11 @@ void judge(const Pair& pair, const CompareOptions& options, CaseChange& result) 
   const double band = std::max(options.minimum_effect, pair.noise);
   const double ratio = result.ratio.value;
   const bool significant = result.adjusted_p <= options.alpha;
-  if (significant && ratio > 1 + band) {
+  const bool changed = significant && (ratio > 1 + band || ratio < 1 / (1 + band));
+  if (changed && is_the_rivals(result, drift)) {
+    result.reasons.push_back("the time of the rival " + printable(result.reference) +
+                             " changed, that of wide did not");
+  } else if (significant && ratio > 1 + band) {
     result.change = Change::kSlower;
   } else if (significant && ratio < 1 / (1 + band)) {
     result.change = Change::kFaster;
@@ -375,17 +463,21 @@ Comparison compare(const Side& first, const Side& second, const CompareOptions& 
   const Spread spread = spread_of(pairs, options);
   if (spread.from == "repeated runs") {
     for (Pair& pair : pairs) {
-      for (Sample* side : {&pair.first, &pair.second}) clip(*side, kClip * std::sqrt(spread.variance));
+      const double reach = kClip * std::max(std::sqrt(spread.variance), own_spread(pair));
+      for (Sample* side : {&pair.first, &pair.second}) clip(*side, reach);
     }
+    result.prior = options.prior ? *options.prior : estimated_prior(pairs, spread);
   }
+  const double tail = spread.from == "the spread over cases" ? tail_degrees(pairs) : kSingleRunDegrees;
   result.spread = std::sqrt(spread.variance);
   result.spread_from = spread.from;
   std::vector<double> p;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    estimate(pairs[i], spread, *paired[i]);
+    estimate(pairs[i], spread, result.prior, tail, *paired[i]);
     p.push_back(paired[i]->p);
   }
   const auto adjusted = holm(p, options.family);
+  const auto drift = drift_of(paired);
   const bool forbidden = !result.barriers.empty() && !options.across_machines;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     paired[i]->adjusted_p = adjusted[i];
@@ -393,7 +485,7 @@ Comparison compare(const Side& first, const Side& second, const CompareOptions& 
       paired[i]->change = Change::kNotComparable;
       paired[i]->reasons.insert(paired[i]->reasons.begin(), result.barriers.front());
     } else {
-      judge(pairs[i], options, *paired[i]);
+      judge(pairs[i], options, drift, *paired[i]);
     }
   }
   if (!forbidden) result.geometric_mean = geometric_mean(pairs, paired);

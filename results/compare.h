@@ -2,6 +2,7 @@
 // Two sets of runs, case by case: is the second faster, slower, the same? See Note [Comparing runs].
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,14 +21,22 @@ enum class Change : std::uint8_t { kFaster, kSlower, kSame, kInconclusive, kNotC
 /// "faster", "slower", "same", "inconclusive" or "not comparable".
 std::string_view name(Change change);
 
+/// What all cases say of one: how far its runs are expected to differ (standard deviation of log cost), and
+/// how many degrees of freedom that weighs against the case's own runs.
+struct Prior {
+  double spread = 0;
+  double degrees = 0;
+};
+
 struct CompareOptions {
   double minimum_effect = 0.05;  ///< a smaller change is never called faster or slower
   double alpha = 0.05;           ///< chance of any false alarm among all cases together (Holm)
   bool across_machines = false;  ///< judge although machine, libraries or threads differ
   /// Spread of one run (standard deviation of log cost) where the runs at hand cannot show it; NaN: estimate.
   double known_spread = kUnknown;
-  double least_spread = 0;  ///< and what it is not taken to be below
-  int family = 0;           ///< Holm's correction counts at least so many cases: those of an earlier look
+  double least_spread = 0;     ///< and what it is not taken to be below
+  std::optional<Prior> prior;  ///< for repeated runs; nothing: estimate
+  int family = 0;              ///< Holm's correction counts at least so many cases: those of an earlier look
 };
 
 /// One case that both sides have.
@@ -58,9 +67,10 @@ struct Comparison {
   std::vector<std::string> remarks;   ///< other differences worth knowing before any number
   std::vector<CaseChange> cases;      ///< in the first side's order
   std::vector<Missing> only_in_first, only_in_second;
-  Interval geometric_mean;   ///< of the ratios of the cases that could be compared
-  double spread = kUnknown;  ///< between runs of one case, standard deviation of log cost
-  std::string spread_from;   ///< "repeated runs", "the spread over cases", "an assumption" or "the caller"
+  Interval geometric_mean;     ///< of the ratios of the cases that could be compared
+  double spread = kUnknown;    ///< between runs of one case, standard deviation of log cost
+  std::string spread_from;     ///< "repeated runs", "the spread over cases", "an assumption" or "the caller"
+  std::optional<Prior> prior;  ///< as it was used; nothing: without repeated runs
   std::map<Change, int> counts;
 };
 

@@ -80,7 +80,8 @@ bool is_shown(const CaseChange& change, bool all) {
 }
 
 std::string totals(const Comparison& comparison) {
-  std::string text = std::to_string(comparison.cases.size()) + " cases compared";
+  const std::size_t cases = comparison.cases.size();
+  std::string text = std::to_string(cases) + (cases == 1 ? " case compared" : " cases compared");
   const char* separator = ": ";
   for (const auto& [change, count] : comparison.counts) {
     text.append(separator).append(std::to_string(count)).append(" ").append(name(change));
@@ -111,6 +112,7 @@ json to_json(const Comparison& comparison) {
           {"geometric_mean", interval_json(comparison.geometric_mean)},
           {"spread", number(comparison.spread)},
           {"spread_from", comparison.spread_from},
+          {"prior_degrees", comparison.prior ? number(comparison.prior->degrees) : json(nullptr)},
           {"counts", std::move(counts)}};
 }
 

@@ -61,6 +61,7 @@ CompareOptions second_options(const Comparison& first_look, const CompareOptions
   result.family = judged;
   result.alpha = 2 * options.alpha;  // only slower is asked for: one side of a two-sided test
   if (first_look.spread_from != "an assumption") result.least_spread = first_look.spread;
+  result.prior = first_look.prior;
   return result;
 }
 

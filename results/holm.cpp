@@ -54,6 +54,29 @@ double student_quantile(double p, double degrees) {
   return high;
 }
 
+double digamma(double x) {
+  double sum = 0;
+  for (; x < 8; ++x) sum -= 1 / x;
+  const double inverse = 1 / (x * x);
+  return sum + std::log(x) - 0.5 / x - inverse * (1.0 / 12 - inverse * (1.0 / 120 - inverse / 252));
+}
+
+double trigamma(double x) {
+  double sum = 0;
+  for (; x < 8; ++x) sum += 1 / (x * x);
+  const double inverse = 1 / (x * x);
+  return sum + 1 / x + 0.5 * inverse + inverse / x * (1.0 / 6 - inverse * (1.0 / 30 - inverse / 42));
+}
+
+double inverse_trigamma(double y) {
+  double low = 1e-8, high = 1e8;  // trigamma falls
+  for (int i = 0; i < 200; ++i) {
+    const double middle = std::sqrt(low * high);
+    (trigamma(middle) > y ? low : high) = middle;
+  }
+  return high;
+}
+
 std::vector<double> holm(const std::vector<double>& p, int family) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < p.size(); ++i) {

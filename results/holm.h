@@ -20,4 +20,10 @@ std::vector<double> holm(const std::vector<double>& p, int family = 0);
 /// Wilson's 95 % interval of a proportion; unknown without trials.
 profiler::Interval wilson(int hits, int trials);
 
+/// First and second derivative of the logarithm of the gamma function, x > 0.
+double digamma(double x);
+double trigamma(double x);
+/// The x with trigamma(x) = y, y > 0.
+double inverse_trigamma(double y);
+
 }  // namespace wide::results

@@ -37,6 +37,14 @@ TEST(HolmTest, TwoSidedPValuesAreThoseOfTables) {
     EXPECT_NEAR(student_p(student_quantile(0.01, degrees), degrees), 0.01, 1e-9);
 }
 
+TEST(HolmTest, DerivativesOfTheGammaFunctionAreThoseOfTables) {
+  EXPECT_NEAR(digamma(1), -0.5772156649, 1e-9);
+  EXPECT_NEAR(digamma(0.5), -1.9635100260, 1e-9);
+  EXPECT_NEAR(trigamma(1), 1.6449340668, 1e-9);
+  EXPECT_NEAR(trigamma(0.5), 4.9348022005, 1e-9);
+  for (const double x : {0.2, 1.0, 7.0, 300.0}) EXPECT_NEAR(inverse_trigamma(trigamma(x)) / x, 1, 1e-9);
+}
+
 TEST(HolmTest, StepsDown) {
   const auto adjusted = holm({0.01, 0.04, 0.03, kUnknown, 0.005});
   EXPECT_NEAR(adjusted[0], 0.03, 1e-12);
@@ -94,6 +102,26 @@ TEST(CompareTest, DriftOfTheMachineIsNoChange) {
   const auto seen = compare(before, after);
   EXPECT_EQ(count(seen, Change::kSlower), 0);
   EXPECT_NEAR(seen.cases[0].reference_ratio, 1.5, 0.05);
+}
+
+TEST(CompareTest, AChangeOfTheRivalAloneIsNoneOfWide) {
+  profiler::Random random(2);
+  const SimulatedMachine calm{.process = 0.005, .round = 0.01, .outliers = 0};
+  for (const int cases : {20, 1}) {
+    const Side before{"before", {simulated_run(calm, cases, 0, 1, random)}};
+    Side after{"after", {simulated_run(calm, cases, 0, 1, random)}};
+    auto& record = after.runs[0].cases[0];
+    record.rivals[0].time.median_us /= 3;
+    for (double* value :
+         {&record.rivals[0].speedup.value, &record.rivals[0].speedup.low, &record.rivals[0].speedup.high}) {
+      *value /= 3;
+    }
+    const auto seen = compare(before, after);
+    EXPECT_EQ(seen.cases[0].change, Change::kInconclusive);
+    EXPECT_TRUE(has(seen.cases[0].reasons[0], "the rival eager changed")) << seen.cases[0].reasons[0];
+    record.wide.median_us *= 3, record.rivals[0].time.median_us *= 3;  // now it is wide that changed
+    EXPECT_EQ(compare(before, after).cases[0].change, Change::kSlower) << cases;
+  }
 }
 
 TEST(CompareTest, AGeneralSlowDownIsSeenThoughNoCaseDiffersFromTheOthers) {
@@ -173,6 +201,36 @@ TEST(CompareTest, WhatIsNotKnownIsInconclusive) {
   EXPECT_EQ(against(no_rival).reference, "");
   EXPECT_EQ(against(no_time).change, Change::kNotComparable);
   EXPECT_THROW(compare(before, Side{"none", {}}), Error);
+}
+
+/// Where threads fight over CPUs: half of the cases take one of two times, at random, and the others are
+/// calm.
+TEST(CompareTest, CasesThatSpreadWidelyRaiseNoAlarmAndHideNoOther) {
+  profiler::Random random(8);
+  const SimulatedMachine machine{.process = 0.01, .round = 0.02, .outliers = 0};
+  int alarms = 0, found = 0, trials = 100;
+  for (int trial = 0; trial < trials; ++trial) {
+    const auto runs = [&](double slow) {
+      Side side{"side", {}};
+      for (int i = 0; i < 4; ++i) {
+        side.runs.push_back(simulated_run(machine, 40, 4, slow, random));
+        for (std::size_t at = 20; at < 40; ++at) {
+          auto& rival = side.runs.back().cases[at].rivals[0];
+          const double luck = random.below(2) == 0 ? 0.5 : 1;
+          for (double* value : {&rival.speedup.value, &rival.speedup.low, &rival.speedup.high})
+            *value *= luck;
+        }
+      }
+      return side;
+    };
+    const auto seen = compare(runs(1), runs(1.2));
+    for (std::size_t at = 0; at < 40; ++at) {
+      const bool alarm = seen.cases[at].change == Change::kSlower || seen.cases[at].change == Change::kFaster;
+      (at < 4 ? found : alarms) += alarm;
+    }
+  }
+  EXPECT_LE(alarms, trials * 36 / 100);
+  EXPECT_GE(found, trials * 4 * 95 / 100);
 }
 
 TEST(CompareTest, AnotherModelOfTheSameNameIsSaid) {
