@@ -103,8 +103,13 @@ void print_captures(std::ostream& out, std::span<const Trace> traces, std::span<
                        share(spent.other), bytes(memory.peak - memory.at_start));
   }
   for (const auto& trace : traces) {
-    if (trace.completeness.complete) continue;
-    for (const auto& reason : trace.completeness.because)
+    const auto& badge = trace.completeness;
+    if (badge.complete && badge.launches > 0) {
+      out << fmt::format("{} is complete: {} operators began and ended, {} lost\n",
+                         printable(trace.contender), badge.launches, badge.dropped);
+    }
+    if (badge.complete) continue;
+    for (const auto& reason : badge.because)
       out << fmt::format("{} is incomplete: {}\n", printable(trace.contender), printable(reason, 400));
   }
 }

@@ -69,11 +69,13 @@ TEST(ProfileReportTest, ATraceFromAFileBeginsWhereOursDoes) {
   EXPECT_THAT(printed(result), HasSubstr("from old.json to wide"));
 }
 
-TEST(ProfileReportTest, AnIncompleteCaptureSaysSoInItsTable) {
+TEST(ProfileReportTest, ACaptureSaysWhetherItIsComplete) {
   auto traces = captures();
+  traces[0].completeness.launches = traces[0].completeness.kernels = 5;
   traces[1].completeness.fail("3 events did not fit");
   EXPECT_THAT(printed(explain(std::move(traces), {})),
-              HasSubstr("eager is incomplete: 3 events did not fit"));
+              AllOf(HasSubstr("wide is complete: 5 operators began and ended, 0 lost"),
+                    HasSubstr("eager is incomplete: 3 events did not fit")));
 }
 
 TEST(ProfileReportTest, TopCutsTheKernelsAndSaysSo) {
