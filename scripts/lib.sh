@@ -133,6 +133,64 @@ install_wheels() (
   mv -T "$partial/venv" "$folder"
 )
 
+# Where the window's libraries lie: keyed by their source and by how they are built.
+window_folder() {
+  local hash
+  hash=$({ lock_section "source window"; cat "$root"/cmake/window/CMakeLists.txt "$root"/cmake/window/*.cpp; } | sha256sum)
+  echo "$cache/window-${hash:0:12}"
+}
+
+# A build backend that only says what the source package is: pip checks its hash, and runs nothing of it.
+silent_backend() {
+  mkdir -p "$1/scikit_build_core"
+  cat >"$1/scikit_build_core/build.py" <<'PYTHON'
+import pathlib, re, shutil
+
+def prepare_metadata_for_build_wheel(folder, config_settings=None):
+    text = pathlib.Path("PKG-INFO").read_text()
+    name, version = (re.search(rf"^{key}: (.*)$", text, re.M).group(1) for key in ("Name", "Version"))
+    made = pathlib.Path(folder, f"{name.replace('-', '_')}-{version}.dist-info")
+    made.mkdir()
+    shutil.copy("PKG-INFO", made / "METADATA")
+    return made.name
+PYTHON
+}
+
+# Builds them beside the final folder and renames it when whole. WIDEBENCH_WINDOW=off goes without a window.
+install_window() (
+  folder=$(window_folder)
+  [ "${WIDEBENCH_WINDOW:-on}" != off ] && [ ! -d "$folder" ] || exit 0
+  mkdir -p "$cache"
+  exec 9>"$cache/.window.lock"
+  flock -n 9 || { say "waiting for another set-up to end"; flock 9; }
+  [ ! -d "$folder" ] || exit 0
+  rm -rf "$cache"/window-*.partial
+  say "fetching and building the window's libraries (54 MB, some minutes, once) into $cache"
+  partial=$folder.partial
+  trap 'rm -rf "$partial"' EXIT
+  mkdir -p "$partial/tmp/source"
+  export TMPDIR=$partial/tmp
+  lock_section "source window" >"$TMPDIR/requirements.txt"
+  silent_backend "$TMPDIR/backend"
+  if ! { PYTHONPATH=$TMPDIR/backend "$(wheels_folder "$1")/bin/python3" -m pip download --quiet --disable-pip-version-check \
+           --no-input --no-deps --no-build-isolation --no-binary=:all: --require-hashes -r "$TMPDIR/requirements.txt" \
+           -d "$TMPDIR" &&
+         tar -xzf "$TMPDIR"/imgui[_-]bundle-*.tar.gz -C "$TMPDIR/source" --strip-components=1 &&
+         cmake -S "$root/cmake/window" -B "$TMPDIR/build" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DSOURCE=$TMPDIR/source" \
+           "-DCMAKE_INSTALL_PREFIX=$partial/installed" &&
+         ninja -C "$TMPDIR/build" -j "$(jobs)" install; } </dev/null >"$TMPDIR/log" 2>&1; then
+    tail -n 20 "$TMPDIR/log" >&2
+    die "the window's libraries could not be built (above: the last lines); mend that and try again, or set" \
+      "WIDEBENCH_WINDOW=off to go without a window"
+  fi
+  mv -T "$partial/installed" "$folder"
+)
+
+# Arguments of CMake for the window, as it is installed or not.
+window_arguments() {
+  if [ "${WIDEBENCH_WINDOW:-on}" = off ]; then echo -DWIDEBENCH_GUI=OFF; else echo "-DWINDOW_ROOT=$(window_folder)"; fi
+}
+
 # libtorch_root PROFILE: the wheel's torch/ folder.
 libtorch_root() { echo "$(wheels_folder "$1")"/lib/python3*/site-packages/torch; }
 
