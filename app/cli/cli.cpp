@@ -94,11 +94,13 @@ int run(std::vector<std::string> arguments, Context& context, std::span<const Ad
   return act(context);
 }
 
-int run_main(int argc, char** argv, app::Engine engine, std::span<const AddCommand> commands) {
+int run_main(int argc, char** argv, app::Engine engine, std::span<const AddCommand> commands,
+             std::function<std::shared_ptr<gui::Bench>()> bench) {
   const char* no_color = std::getenv("NO_COLOR");
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
   Context context{.engine = std::move(engine), .out = std::cout, .err = std::cerr};
   context.terminal = terminal;
+  context.bench = std::move(bench);
   context.color = terminal && ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
   const int code = run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc), context, commands);
   std::cout.flush();

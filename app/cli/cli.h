@@ -14,7 +14,8 @@ namespace wide::cli {
 /// by --preset) is always there; `commands` adds the rest.
 int run(std::vector<std::string> arguments, Context& context, std::span<const AddCommand> commands);
 
-/// The same from main's arguments, printing to the process's own streams.
-int run_main(int argc, char** argv, app::Engine engine, std::span<const AddCommand> commands);
+/// The same from main's arguments, printing to the process's own streams. `bench`: see Context.
+int run_main(int argc, char** argv, app::Engine engine, std::span<const AddCommand> commands,
+             std::function<std::shared_ptr<gui::Bench>()> bench = {});
 
 }  // namespace wide::cli

@@ -3,11 +3,16 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "app/engine.h"
+
+namespace wide::gui {
+class Bench;
+}
 
 namespace wide::cli {
 
@@ -24,6 +29,9 @@ struct Context {
   bool quiet = false;
   LogLevel log_level = LogLevel::kWarn;
   std::string command_line;  ///< as given, quoted where needed
+
+  /// Makes what answers the window's questions about models. Empty: this build has no window.
+  std::function<std::shared_ptr<gui::Bench>()> bench = {};
 
   /// Set by the command that was named, run once all arguments are known to be good. Returns the exit code.
   std::function<int()> action;

@@ -1,40 +1,12 @@
 #include "app/cli/model_options.h"
 
-#include <ATen/ATen.h>
-
-#include <set>
-
 #include "app/exit_code.h"
+#include "app/member_copies.h"
 #include "app/plan_file.h"
 #include "core/members.h"
 #include "presets/preset.h"
 
 namespace wide::cli {
-
-namespace {
-
-// Members of the same architecture with weights of their own: floats are scaled a little, differently for
-// each.
-std::vector<Member> copies_of(const Graph& graph, const Member& member, std::int64_t count) {
-  std::set<std::string> trained;
-  for (const auto& input : graph.inputs) {
-    if (input.kind == InputKind::kParameter || (input.kind == InputKind::kBuffer && input.persistent))
-      trained.insert(input.target);
-  }
-  std::vector<Member> members;
-  for (std::int64_t i = 0; i < count; ++i) {
-    Member copy{member.name + "#" + std::to_string(i + 1), {}};
-    for (const auto& [fqn, tensor] : member.tensors) {
-      copy.tensors.emplace(fqn, trained.contains(fqn) && tensor.is_floating_point()
-                                    ? tensor * (1 + 0.01 * static_cast<double>(i))
-                                    : tensor);
-    }
-    members.push_back(std::move(copy));
-  }
-  return members;
-}
-
-}  // namespace
 
 std::map<std::string, std::int64_t> preset_sizes(const std::string& preset, const std::string& subject) {
   const auto known = presets::read_preset(presets::find_preset(preset), {});
@@ -79,7 +51,7 @@ WideModel load_model(const Context& context, const ModelOptions& options, std::o
   auto loaded = load(models, weights, {options.trust});
   for (const auto& warning : loaded.warnings) context.log(LogLevel::kWarn, warning);
   if (copies && loaded.members.size() == 1 && weights.empty())
-    loaded.members = copies_of(loaded.graph, loaded.members[0], *copies);
+    loaded.members = app::copies_of(loaded.graph, loaded.members[0], *copies);
   return WideModel(std::move(loaded.graph), std::move(loaded.members), std::move(build));
 }
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "app/cli/measuring.h"
-#include "app/exit_code.h"
+#include "app/cli/window_options.h"
 #include "presets/preset.h"
 
 namespace wide::cli {
@@ -12,17 +12,11 @@ namespace {
 struct Options {
   std::string preset;
   MeasuringOptions measuring;
+  WindowRequest window;
 };
 
 int sweep(Context& context, const Options& options) {
-  if (options.preset.empty()) {
-    context.err << "error: name what to do; this build has no window, run it headless:\n"
-                   "  widebench --preset ci          sweep a preset: ci, quick, full or a file\n"
-                   "  widebench benchmark mlp        measure one subject\n"
-                   "  widebench --help               all commands\n"
-                << std::flush;
-    return app::kExitUsage;
-  }
+  if (options.preset.empty()) return open_window(context, options.window);
   context.json = options.measuring.report == "-";
   return measure(context, options.measuring,
                  presets::read_preset(presets::find_preset(options.preset), changes(options.measuring)));
@@ -37,6 +31,7 @@ void add_sweep_options(CLI::App& app, Context& context) {
   app.add_option("--json", options->measuring.report, "Write the report to this file; - for standard output")
       ->type_name("FILE");
   add_measuring_options(app, options->measuring);
+  add_window_options(app, options->window);
   add_common_options(app, context, /*json_flag=*/false);
   app.footer(examples({"widebench --preset ci --db r.db --json r.json",
                        "widebench --preset quick --device cpu", "widebench --preset ./mine.json --resume",

@@ -1,0 +1,344 @@
+#include "app/model_bench.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include "app/made_up_inputs.h"
+#include "app/member_copies.h"
+#include "core/compare.h"
+#include "core/prove.h"
+#include "core/text.h"
+#include "core/torch_bridge.h"
+#include "formats/error.h"
+#include "presets/preset.h"
+#include "presets/zoo/zoo.h"
+
+namespace wide::app {
+namespace {
+
+using gui::ModelView;
+using gui::NodeView;
+
+std::string value_name(const Graph& graph, ValueId id) {
+  return graph.values[static_cast<std::size_t>(id)].name;
+}
+
+std::string type_text(const Value& value) {
+  if (!value.tensor || !value.type) return value.tensor ? "" : "number";
+  std::string text = dtype_name(value.type->dtype) + "[";
+  for (std::size_t i = 0; i < value.type->sizes.size(); ++i) {
+    const auto* size = std::get_if<std::int64_t>(&value.type->sizes[i]);
+    text.append(i == 0 ? "" : ", ").append(size ? std::to_string(*size) : "?");
+  }
+  return text + "]";
+}
+
+std::string layouts_text(const std::vector<Layout>& operands, const std::vector<Layout>& results) {
+  std::string text;
+  for (const auto layout : operands) text.append(text.empty() ? "" : ", ").append(name(layout));
+  text += " → ";
+  for (std::size_t i = 0; i < results.size(); ++i) text.append(i == 0 ? "" : ", ").append(name(results[i]));
+  return text;
+}
+
+// Who makes and who reads each value.
+struct Uses {
+  std::vector<std::ptrdiff_t> maker;     // by value: index of a node, -1 for none
+  std::vector<const GraphInput*> input;  // by value; null: no input of the graph
+};
+
+Uses uses_of(const Graph& graph) {
+  Uses uses{std::vector<std::ptrdiff_t>(graph.values.size(), -1),
+            std::vector<const GraphInput*>(graph.values.size())};
+  for (const auto& one : graph.inputs) uses.input[static_cast<std::size_t>(one.value)] = &one;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (const auto id : graph.nodes[i].results) {
+      if (id >= 0) uses.maker[static_cast<std::size_t>(id)] = static_cast<std::ptrdiff_t>(i);
+    }
+  }
+  return uses;
+}
+
+void add_plan(NodeView& view, const NodePlan& plan) {
+  view.primitive = plan.primitive;
+  view.strategy = plan.strategy;
+  view.microseconds = plan.offer.cost / 1e3;
+  view.measured = plan.measured;
+  for (const auto& other : plan.alternatives) {
+    view.alternatives.push_back(
+        {other.strategy, layouts_text(other.operands, other.results), other.cost / 1e3, other.measured});
+  }
+  std::stable_sort(view.alternatives.begin(), view.alternatives.end(),
+                   [](const auto& a, const auto& b) { return a.microseconds < b.microseconds; });
+  for (const auto& refusal : plan.refusals) view.refusals.push_back({refusal.strategy, refusal.reason});
+}
+
+NodeView node_view(const Graph& graph, const Plan& plan, const Uses& uses, std::size_t index) {
+  const auto& node = graph.nodes[index];
+  NodeView view;
+  view.op = node.op;
+  view.kind = operator_kind(node.op);
+  view.module = node.module_path;
+  view.text = print(graph, node);
+  while (!view.text.empty() && view.text.back() == '\n') view.text.pop_back();
+  add_plan(view, plan.nodes[index]);
+  if (plan.at_build(node)) view.strategy = std::string(kConstantStrategy);
+  const auto& offer = plan.nodes[index].offer;
+  std::size_t use = 0;
+  std::set<std::size_t> reads;
+  std::set<std::string> inputs;
+  for_each_use(node, [&](ValueId id) {
+    const auto at = static_cast<std::size_t>(id);
+    const auto* input = uses.input[at];
+    const auto layout = use < offer.operands.size() ? offer.operands[use] : plan.values[at].layout;
+    ++use;
+    view.operands.push_back({graph.values[at].name, type_text(graph.values[at]), std::string(name(layout)),
+                             input != nullptr && input->kind != InputKind::kUser});
+    if (uses.maker[at] >= 0) reads.insert(static_cast<std::size_t>(uses.maker[at]));
+    if (input != nullptr && input->kind == InputKind::kUser) inputs.insert(graph.values[at].name);
+  });
+  view.reads.assign(reads.begin(), reads.end());
+  view.inputs.assign(inputs.begin(), inputs.end());
+  for (const auto id : node.results) {
+    if (id < 0) continue;
+    const auto& value = graph.values[static_cast<std::size_t>(id)];
+    view.name = value.name;
+    view.type = type_text(value);
+    view.layout = std::string(name(plan.values[static_cast<std::size_t>(id)].layout));
+    break;
+  }
+  if (view.name.empty()) view.name = "unused" + std::to_string(index);
+  return view;
+}
+
+// The largest sum of values alive at once, by the order of the nodes; weights are not counted.
+std::int64_t activation_bytes(const Graph& graph, const Plan& plan) {
+  std::vector<std::size_t> last(graph.values.size(), 0);
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for_each_use(graph.nodes[i], [&](ValueId id) { last[static_cast<std::size_t>(id)] = i; });
+  }
+  for (const auto& output : graph.outputs) {
+    if (const auto* ref = output.value.ref()) last[static_cast<std::size_t>(ref->id)] = graph.nodes.size();
+  }
+  const auto bytes = [&](ValueId id) -> std::int64_t {
+    const auto at = static_cast<std::size_t>(id);
+    if (!graph.values[at].tensor || !graph.values[at].type) return 0;
+    return concrete(graph.values[at]).bytes() * (plan.values[at].mapped ? plan.members : 1);
+  };
+  std::int64_t alive = 0, most = 0;
+  std::vector<std::vector<ValueId>> ends(graph.nodes.size() + 1);
+  const auto born = [&](ValueId id) {
+    alive += bytes(id);
+    ends[last[static_cast<std::size_t>(id)]].push_back(id);
+  };
+  for (const auto& input : graph.inputs) {
+    if (input.kind == InputKind::kUser) born(input.value);
+  }
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    for (const auto id : graph.nodes[i].results) {
+      if (id >= 0) born(id);
+    }
+    most = std::max(most, alive);
+    for (const auto id : ends[i]) alive -= bytes(id);
+  }
+  return most;
+}
+
+StrategyChoice choice_of(const gui::BuildWish& wish) {
+  StrategyChoice choice;
+  choice.all = wish.all;
+  choice.by_kind = wish.by_kind;
+  choice.by_value = wish.by_value;
+  check_choice(choice);
+  return choice;
+}
+
+// Sizes as `widebench plan NAME` takes them, so that what it measured is found again.
+std::map<std::string, std::int64_t> sizes_of(const std::string& subject) {
+  const auto preset = presets::read_preset(presets::find_preset("ci"), {});
+  for (const auto& spec : preset.cases) {
+    if (spec.subject == subject) return spec.shape;
+  }
+  return {};
+}
+
+class ModelBench final : public gui::Bench {
+ public:
+  std::shared_ptr<const ModelView> open(const gui::ModelSource& source, const gui::BuildWish& wish,
+                                        const gui::Told& told) override {
+    Open open{.source = source};
+    told(0.05, "reading " + gui::title(source));
+    if (source.subject.empty()) {
+      const std::vector<std::filesystem::path> models(source.models.begin(), source.models.end());
+      const std::vector<std::filesystem::path> weights(source.weights.begin(), source.weights.end());
+      auto loaded = load(models, weights, {source.trust});
+      if (loaded.members.size() == 1 && weights.empty()) {
+        loaded.members = copies_of(loaded.graph, loaded.members[0], source.copies);
+      }
+      open.graph = std::move(loaded.graph);
+      open.members = std::move(loaded.members);
+      open.warnings = std::move(loaded.warnings);
+    } else {
+      const auto architecture = zoo::build(source.subject, sizes_of(source.subject));
+      open.graph = architecture.graph;
+      open.members = zoo::make_members(architecture, source.copies, 0, at::kFloat);
+      open.inputs = zoo::make_inputs(architecture, source.copies, 0, at::kFloat);
+    }
+    return built(std::move(open), wish, told);
+  }
+
+  std::shared_ptr<const ModelView> build(const gui::BuildWish& wish, const gui::Told& told) override {
+    if (!open_) throw Error("run", "no model is open");
+    return built(*open_, wish, told);
+  }
+
+  gui::ProofView prove(const gui::Told& told) override {
+    if (!model_) throw Error("run", "no model is open");
+    const auto begun = std::chrono::steady_clock::now();
+    gui::ProofView view;
+    const auto& build = model_->build(open_->inputs);
+    view.refusal = unprovable(build.plan());
+    if (!view.refusal.empty()) return view;
+    told(0.1, "each member against its own run");
+    view.members = member_errors(depth(build.canonical), told);
+    told(0.6, "float64 reference and cross-talk");
+    const auto proof = wide::prove(*model_, open_->inputs);
+    view.passed = proof.passed();
+    for (const auto& member : view.members) view.passed = view.passed && member.passed;
+    for (const auto& check : proof.checks) {
+      view.checks.push_back(
+          {check.what, check.member, check.text, check.max_abs, check.tolerance, check.passed});
+    }
+    view.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    return view;
+  }
+
+  void close() override {
+    model_.reset();
+    open_.reset();
+  }
+
+ private:
+  // What is kept to build again: members share their tensors with the model.
+  struct Open {
+    gui::ModelSource source;
+    Graph graph;
+    std::vector<Member> members;
+    std::vector<ModelInput> inputs;
+    std::vector<std::string> warnings;
+  };
+
+  std::shared_ptr<const ModelView> built(Open open, const gui::BuildWish& wish, const gui::Told& told) {
+    BuildOptions options;
+    options.mode = parse_mode(wish.mode);
+    options.strategies = choice_of(wish);
+    options.costs = std::make_shared<CostBook>(CostBook::default_file());
+    options.tuning.tuning = Tuning::kCached;
+    options.pipeline.snapshots = true;
+    told(0.3, "building");
+    auto model = std::make_unique<WideModel>(open.graph, open.members, options);
+    if (open.inputs.empty()) open.inputs = made_up_inputs(*model, 0);
+    const auto& build = model->build(open.inputs);
+    told(0.9, "describing");
+    auto view = view_of(open, *model, build, wish);
+    open_ = std::move(open);
+    model_ = std::move(model);
+    return view;
+  }
+
+  static std::shared_ptr<const ModelView> view_of(const Open& open, WideModel& model, const Build& build,
+                                                  const gui::BuildWish& wish) {
+    auto view = std::make_shared<ModelView>();
+    view->source = open.source;
+    view->wish = wish;
+    view->name = gui::title(open.source);
+    view->warnings = open.warnings;
+    for (const auto& member : model.member_list()) view->members.push_back(member.name);
+    for (std::size_t k = 0; k < open.inputs.size(); ++k) {
+      const auto& value = model.graph().values[static_cast<std::size_t>(model.user_inputs()[k].value)];
+      const auto tensor = open.inputs[k].member(0);
+      view->inputs.push_back(value.name + " : " + dtype_name(tensor.scalar_type()) +
+                             shape_text(tensor.sizes()) + (open.inputs[k].mapped ? "" : ", shared"));
+    }
+    for (const auto& [fqn, tensor] : model.member_list().front().tensors) {
+      view->dtypes[dtype_name(tensor.scalar_type())] += tensor.numel();
+      view->member_bytes += static_cast<std::int64_t>(tensor.nbytes());
+    }
+    for (const auto& input : model.graph().inputs) {
+      if (input.kind != InputKind::kParameter) continue;
+      view->parameters += model.member_list().front().tensors.at(input.target).numel();
+    }
+    view->kept_bytes = model.weight_bytes();
+    view->activation_bytes = activation_bytes(build.optimized, build.plan());
+    add_build(*view, model, build);
+    return view;
+  }
+
+  static void add_build(ModelView& view, const WideModel& model, const Build& build) {
+    const auto cover = coverage(build);
+    view.nodes = cover.nodes, view.sequential = cover.sequential, view.shared = cover.shared;
+    view.constant = cover.constant, view.conversions = cover.conversions, view.copies = cover.copies;
+    view.sequential_ops = cover.sequential_ops;
+    view.schedule = cover.schedule;
+    view.pass_us = build.plan().cost / 1e3;
+    view.build_milliseconds = build.milliseconds;
+    const auto& graph = build.optimized;
+    const auto uses = uses_of(graph);
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      view.graph.push_back(node_view(graph, build.plan(), uses, i));
+    for (const auto& output : graph.outputs) {
+      if (const auto* ref = output.value.ref()) view.outputs.push_back(value_name(graph, ref->id));
+    }
+    for (const auto& stage : build.stages)
+      view.stages.push_back({stage.name, stage.text, stage.milliseconds});
+    for (const auto& one : build.planned.options) {
+      view.schedules.push_back({describe(one.schedule, model.members()), one.predicted / 1e3,
+                                one.measured / 1e3, one.schedule == build.planned.schedule});
+    }
+  }
+
+  std::vector<gui::MemberError> member_errors(std::int64_t layers, const gui::Told& told) {
+    const auto& inputs = open_->inputs;
+    model_->reset();
+    const auto outputs = model_->forward(inputs);
+    std::vector<gui::MemberError> errors;
+    for (std::int64_t i = 0; i < model_->members(); ++i) {
+      told(0.1 + 0.5 * static_cast<double>(i) / static_cast<double>(model_->members()),
+           "member " + model_->member_list()[static_cast<std::size_t>(i)].name);
+      gui::MemberError error{.member = model_->member_list()[static_cast<std::size_t>(i)].name};
+      const auto alone = model_->run_alone(i, inputs).outputs;
+      for (std::size_t k = 0; k < outputs.size() && k < alone.size(); ++k) {
+        if (!outputs[k].is_tensor() || !alone[k].isTensor()) continue;
+        const auto expected = alone[k].toTensor();
+        const auto bound = tolerance(expected.scalar_type(), layers, magnitude(expected));
+        const auto difference = compare(outputs[k].member(i), expected, bound);
+        error.passed = error.passed && difference.agrees;
+        if (error.worst.empty() || !(difference.max_abs <= error.max_abs)) {
+          error.max_abs = difference.max_abs;
+          error.max_rel = difference.max_rel;
+          error.tolerance = bound.absolute;
+          error.worst = "output " + std::to_string(k) + " " + difference.text;
+        }
+      }
+      errors.push_back(std::move(error));
+    }
+    model_->reset();
+    return errors;
+  }
+
+  std::optional<Open> open_;
+  std::unique_ptr<WideModel> model_;
+};
+
+}  // namespace
+
+std::unique_ptr<gui::Bench> model_bench() {
+  return std::make_unique<ModelBench>();
+}
+
+}  // namespace wide::app

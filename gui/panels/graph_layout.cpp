@@ -1,0 +1,164 @@
+#include "gui/panels/graph_layout.h"
+
+#include <algorithm>
+#include <map>
+
+namespace wide::gui {
+namespace {
+
+// The outermost folded module that holds it; empty: none.
+std::string box_of(const std::string& module, const std::set<std::string>& folded) {
+  std::string best;
+  for (const auto& path : folded) {
+    if (lies_in(module, path) && (best.empty() || path.size() < best.size())) best = path;
+  }
+  return best;
+}
+
+// Longest way from an input. Boxes are in the order of their first node; a link back (a folded module that is
+// left and entered again) does not count.
+void set_layers(GraphPicture& picture) {
+  auto links = picture.links;
+  std::sort(links.begin(), links.end());
+  for (const auto& [from, to] : links) {
+    if (from < to) picture.boxes[to].layer = std::max(picture.boxes[to].layer, picture.boxes[from].layer + 1);
+  }
+  // Inputs stand right before who reads them first.
+  for (std::size_t i = 0; i < picture.boxes.size(); ++i) {
+    if (!picture.boxes[i].nodes.empty()) continue;
+    int first = -1;
+    for (const auto& [from, to] : links) {
+      if (from == i && (first < 0 || picture.boxes[to].layer < first)) first = picture.boxes[to].layer;
+    }
+    picture.boxes[i].layer = std::max(0, first - 1);
+  }
+}
+
+// A link over several layers takes a place in each, as if a box stood there, so that it is seen beside the
+// others. Gives the places: layers beyond those of picture.boxes, and for every place what is before it.
+struct Places {
+  std::vector<int> layer;
+  std::vector<double> row;
+  std::vector<std::vector<std::size_t>> before;
+};
+
+Places places_of(const GraphPicture& picture) {
+  Places places;
+  for (const auto& box : picture.boxes) places.layer.push_back(box.layer);
+  places.before.resize(places.layer.size());
+  std::map<std::pair<std::size_t, int>, std::size_t> passing;  // one place for all links of a box
+  for (const auto& [from, to] : picture.links) {
+    auto last = from;
+    for (int layer = picture.boxes[from].layer + 1; layer < picture.boxes[to].layer; ++layer) {
+      const auto [found, added] = passing.emplace(std::pair(from, layer), places.layer.size());
+      if (added) {
+        places.layer.push_back(layer);
+        places.before.push_back({last});
+      }
+      last = found->second;
+    }
+    places.before[to].push_back(last);
+  }
+  places.row.resize(places.layer.size(), 0);
+  return places;
+}
+
+// Within a layer: near the middle of what is read from the layers before.
+void set_rows(GraphPicture& picture) {
+  auto places = places_of(picture);
+  std::map<int, std::vector<std::size_t>> layers;
+  for (std::size_t i = 0; i < places.layer.size(); ++i) layers[places.layer[i]].push_back(i);
+  for (auto& [layer, members] : layers) {
+    std::vector<std::pair<double, std::size_t>> wanted;
+    for (const auto i : members) {
+      double sum = 0;
+      int count = 0;
+      for (const auto from : places.before[i]) {
+        if (places.layer[from] < layer) sum += places.row[from], ++count;
+      }
+      wanted.emplace_back(count > 0 ? sum / count : 0, i);
+    }
+    std::stable_sort(wanted.begin(), wanted.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    double middle = 0;
+    for (const auto& [row, i] : wanted) middle += row / static_cast<double>(wanted.size());
+    const double top = middle - static_cast<double>(wanted.size() - 1) / 2;
+    for (std::size_t k = 0; k < wanted.size(); ++k)
+      places.row[wanted[k].second] = top + static_cast<double>(k);
+  }
+  for (std::size_t i = 0; i < picture.boxes.size(); ++i) picture.boxes[i].row = places.row[i];
+}
+
+}  // namespace
+
+bool lies_in(const std::string& module, const std::string& outer) {
+  return module == outer ||
+         (module.size() > outer.size() && module.starts_with(outer) && module[outer.size()] == '.');
+}
+
+GraphPicture picture_of(const ModelView& model, const std::set<std::string>& folded, bool constants) {
+  GraphPicture picture;
+  std::map<std::string, std::size_t> boxes;
+  const auto box = [&](const std::string& key, const std::string& module) {
+    const auto [found, added] = boxes.emplace(key, picture.boxes.size());
+    if (added) picture.boxes.push_back({key, module, {}, 0, 0});
+    return found->second;
+  };
+  const auto left_out = [&](const NodeView& node) { return !constants && node.strategy == "constant"; };
+  for (const auto& node : model.graph) {
+    if (left_out(node)) continue;
+    for (const auto& input : node.inputs) box("input " + input, "");
+  }
+  constexpr auto kNowhere = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> home(model.graph.size(), kNowhere);
+  std::set<std::pair<std::size_t, std::size_t>> links;
+  for (std::size_t i = 0; i < model.graph.size(); ++i) {
+    const auto& node = model.graph[i];
+    if (left_out(node)) continue;
+    const auto module = box_of(node.module, folded);
+    home[i] = box(module.empty() ? "%" + node.name : "module " + module, module);
+    picture.boxes[home[i]].nodes.push_back(i);
+    for (const auto from : node.reads) {
+      if (from < i && home[from] != kNowhere && home[from] != home[i]) links.emplace(home[from], home[i]);
+    }
+    for (const auto& input : node.inputs) links.emplace(boxes.at("input " + input), home[i]);
+  }
+  picture.links.assign(links.begin(), links.end());
+  set_layers(picture);
+  set_rows(picture);
+  return picture;
+}
+
+std::set<std::string> fold_all(const ModelView& model) {
+  constexpr std::size_t kFew = 5;
+  const auto modules = modules_of(model);
+  std::set<std::string> deepest;
+  for (std::ptrdiff_t dots = 0;; ++dots) {
+    std::set<std::string> folded;
+    for (const auto& path : modules) {
+      if (std::count(path.begin(), path.end(), '.') == dots) folded.insert(path);
+    }
+    if (folded.empty()) return deepest;
+    if (picture_of(model, folded, false).boxes.size() >= kFew) return folded;
+    deepest = std::move(folded);
+  }
+}
+
+std::vector<std::string> modules_of(const ModelView& model) {
+  std::map<std::string, int> count;
+  for (const auto& node : model.graph) {
+    auto path = node.module;
+    while (!path.empty()) {
+      ++count[path];
+      const auto dot = path.rfind('.');
+      path.resize(dot == std::string::npos ? 0 : dot);
+    }
+  }
+  std::vector<std::string> paths;
+  for (const auto& [path, nodes] : count) {
+    if (nodes > 1) paths.push_back(path);
+  }
+  return paths;
+}
+
+}  // namespace wide::gui

@@ -1,0 +1,387 @@
+#include "gui/panels/graph_panel.h"
+
+#include <imgui_node_editor.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gui/icons.h"
+
+namespace ed = ax::NodeEditor;
+
+namespace wide::gui {
+
+struct GraphPanel::Editor {
+  Editor() {
+    ed::Config config;
+    config.SettingsFile = nullptr;
+    config.EnableSmoothZoom = true;
+    context = ed::CreateEditor(&config);
+  }
+  ~Editor() { ed::DestroyEditor(context); }
+  Editor(const Editor&) = delete;
+  Editor& operator=(const Editor&) = delete;
+  ed::EditorContext* context = nullptr;
+};
+
+GraphPanel::GraphPanel() = default;
+GraphPanel::~GraphPanel() = default;
+
+namespace {
+
+constexpr float kWidth = 10.5F, kHeight = 3.9F, kGapX = 3.2F, kGapY = 1.1F;  // of a box, in em
+constexpr std::size_t kManyNodes = 60;                                       // beyond, modules start folded
+
+// Ids of the editor: boxes count from 1; pins and links follow.
+ed::NodeId node_id(std::size_t box) {
+  return box * 3 + 1;
+}
+ed::PinId in_pin(std::size_t box) {
+  return box * 3 + 2;
+}
+ed::PinId out_pin(std::size_t box) {
+  return box * 3 + 3;
+}
+std::size_t box_of(ed::NodeId id) {
+  return (id.Get() - 1) / 3;
+}
+
+const ImVec4& colour_of(const Theme& theme, const NodeView& node) {
+  if (node.strategy == "sequential") return theme.warning;
+  if (!node.choosable()) return theme.neutral;
+  return theme.wide;
+}
+
+struct BoxText {
+  std::string title, line, time;
+  ImVec4 colour;
+};
+
+BoxText text_of(const GraphBox& box, const ModelView& model, const Theme& theme) {
+  if (box.nodes.empty()) return {box.key.substr(6), "input", "", theme.other};
+  double us = 0;
+  bool sequential = false, measured = true;
+  for (const auto i : box.nodes) {
+    us += model.graph[i].microseconds;
+    sequential = sequential || model.graph[i].strategy == "sequential";
+    measured = measured && (model.graph[i].measured || model.graph[i].microseconds == 0);
+  }
+  const auto time = us > 0 ? (measured ? "" : "~") + time_text(us) : std::string();
+  if (!box.module.empty()) {
+    auto count = std::to_string(box.nodes.size()) + " operations";
+    if (sequential) count = std::string(icon::kWarning) + " " + count;
+    return {std::string(icon::kModels) + " " + box.module, count, time,
+            sequential ? theme.warning : theme.good};
+  }
+  const auto& node = model.graph[box.nodes.front()];
+  auto line = node.strategy;
+  if (sequential) line = std::string(icon::kWarning) + " " + line;
+  if (!node.layout.empty() && node.choosable())
+    line.append(" ").append(icon::kCollapse).append(" ").append(node.layout);
+  return {node.kind, line, time, colour_of(theme, node)};
+}
+
+// As much of a text as fits, with an ellipsis.
+std::string fitting(const std::string& text, float width) {
+  if (ImGui::CalcTextSize(text.c_str()).x <= width) return text;
+  auto cut = text;
+  while (!cut.empty() && ImGui::CalcTextSize((cut + "…").c_str()).x > width) {
+    do cut.pop_back();
+    while (!cut.empty() && (static_cast<unsigned char>(cut.back()) & 0xC0) == 0x80);
+    if (!cut.empty() && static_cast<unsigned char>(cut.back()) >= 0xC0) cut.pop_back();
+  }
+  return cut + "…";
+}
+
+void draw_box(std::size_t index, const GraphBox& box, const ModelView& model, const Ui& ui, bool faded_out) {
+  const auto text = text_of(box, model, ui.theme);
+  const float e = em();
+  ImGui::PushStyleVar(ImGuiStyleVar_Alpha, faded_out ? 0.35F : 1.0F);
+  ed::BeginNode(node_id(index));
+  const auto at = ImGui::GetCursorScreenPos();
+  const ImVec2 size{kWidth * e, kHeight * e};
+  ImGui::Dummy(size);
+  auto* list = ImGui::GetWindowDrawList();
+  const auto ink = [&](const ImVec4& colour) { return ImGui::GetColorU32(colour); };
+  const float left = at.x + 0.7F * e, room = size.x - 1.0F * e;
+  list->AddRectFilled({at.x, at.y}, {at.x + 0.28F * e, at.y + size.y}, ink(text.colour), 0.1F * e);
+  ImGui::PushFont(ui.fonts.bold, 0);
+  list->AddText({left, at.y + 0.30F * e}, ink(ui.theme.text), fitting(text.title, room).c_str());
+  ImGui::PopFont();
+  list->AddText({left, at.y + 1.45F * e}, ink(ui.theme.faint), fitting(text.line, room).c_str());
+  list->AddText({left, at.y + 2.55F * e}, ink(ui.theme.text), text.time.c_str());
+  if (const double share = model.pass_us; share > 0 && !box.nodes.empty()) {
+    double us = 0;
+    for (const auto i : box.nodes) us += model.graph[i].microseconds;
+    const float width = 4.5F * e * static_cast<float>(std::min(1.0, us / share));
+    const ImVec2 bar{at.x + size.x - 5.0F * e, at.y + 2.85F * e};
+    list->AddRectFilled(bar, {bar.x + 4.5F * e, bar.y + 0.4F * e}, ink(faded(ui.theme.hairline, 0.8F)));
+    list->AddRectFilled(bar, {bar.x + width, bar.y + 0.4F * e}, ink(text.colour));
+  }
+  // Where links end: the middle of the sides. Within the box, so that it does not grow.
+  const auto pin = [&](ed::PinId id, ed::PinKind kind, float x) {
+    ImGui::SetCursorScreenPos(at);
+    ed::BeginPin(id, kind);
+    ed::PinRect({x - 1, at.y + size.y * 0.4F}, {x + 1, at.y + size.y * 0.6F});
+    ed::PinPivotRect({x, at.y + size.y / 2}, {x, at.y + size.y / 2});
+    ed::EndPin();
+  };
+  pin(in_pin(index), ed::PinKind::Input, at.x);
+  pin(out_pin(index), ed::PinKind::Output, at.x + size.x);
+  ed::EndNode();
+  ImGui::PopStyleVar();
+}
+
+bool matches(const GraphBox& box, const ModelView& model, const std::string& filter) {
+  if (filter.empty() || box.key.find(filter) != std::string::npos) return true;
+  return std::any_of(box.nodes.begin(), box.nodes.end(), [&](std::size_t i) {
+    const auto& node = model.graph[i];
+    return node.op.find(filter) != std::string::npos || node.strategy.find(filter) != std::string::npos ||
+           node.module.find(filter) != std::string::npos;
+  });
+}
+
+// A new model, another folding or another size of text: the picture is made anew.
+void refresh(GraphPanel& panel, const Session& session) {
+  const bool other_model = panel.made_of != session.revision;
+  if (other_model) {
+    if (panel.source != session.model->source) {
+      panel.source = session.model->source;
+      panel.folded =
+          session.model->graph.size() > kManyNodes ? fold_all(*session.model) : std::set<std::string>();
+      panel.fit = 3;
+    }
+    panel.made_of = session.revision;
+  }
+  auto made_for = std::to_string(em()) + (panel.constants ? " all" : "");
+  for (const auto& path : panel.folded) made_for.append(" ").append(path);
+  if (!other_model && made_for == panel.made_for) return;
+  const auto boxes_before = panel.picture.boxes.size();
+  panel.made_for = made_for;
+  panel.picture = picture_of(*session.model, panel.folded, panel.constants);
+  if (panel.picture.boxes.size() != boxes_before) panel.editor.reset();
+  if (!panel.editor) {
+    panel.editor = std::make_unique<GraphPanel::Editor>();
+    panel.fit = 3;
+  }
+  panel.shown_node.clear();
+  ed::SetCurrentEditor(panel.editor->context);
+  for (std::size_t i = 0; i < panel.picture.boxes.size(); ++i) {
+    const auto& box = panel.picture.boxes[i];
+    ed::SetNodePosition(node_id(i), {static_cast<float>(box.layer) * (kWidth + kGapX) * em(),
+                                     static_cast<float>(box.row) * (kHeight + kGapY) * em()});
+  }
+  ed::SetCurrentEditor(nullptr);
+}
+
+std::size_t box_with(const GraphPicture& picture, const ModelView& model, const std::string& node) {
+  for (std::size_t i = 0; i < picture.boxes.size(); ++i) {
+    for (const auto k : picture.boxes[i].nodes) {
+      if (model.graph[k].name == node) return i;
+    }
+  }
+  return picture.boxes.size();
+}
+
+void style_editor(const Theme& theme) {
+  auto& style = ed::GetStyle();
+  style.NodePadding = {0, 0, 0, 0};
+  style.NodeRounding = 0.25F * em();
+  style.NodeBorderWidth = 1;
+  style.HoveredNodeBorderWidth = 2;
+  style.SelectedNodeBorderWidth = 2.5F;
+  style.LinkStrength = 3 * em();
+  style.PinArrowSize = 0;
+  auto& colours = style.Colors;
+  colours[ed::StyleColor_Bg] = faded(theme.window, 0);
+  colours[ed::StyleColor_Grid] = faded(theme.hairline, 0.25F);
+  colours[ed::StyleColor_NodeBg] = theme.raised;
+  colours[ed::StyleColor_NodeBorder] = theme.hairline;
+  colours[ed::StyleColor_HovNodeBorder] = colours[ed::StyleColor_SelNodeBorder] = theme.accent;
+}
+
+// The editor's selection and the window's follow each other.
+void follow_selection(GraphPanel& panel, const ModelView& model, const Ui& ui) {
+  if (ed::HasSelectionChanged() && panel.shown_node == ui.selection.node) {
+    ed::NodeId id;
+    if (ed::GetSelectedNodes(&id, 1) == 1) {
+      const auto& box = panel.picture.boxes[box_of(id)];
+      const bool inside = std::any_of(box.nodes.begin(), box.nodes.end(), [&](std::size_t i) {
+        return model.graph[i].name == ui.selection.node;
+      });
+      if (!box.nodes.empty() && !inside) ui.selection.choose_node(model.graph[box.nodes.front()].name);
+      panel.shown_node = ui.selection.node;
+    }
+  } else if (panel.shown_node != ui.selection.node) {
+    panel.shown_node = ui.selection.node;
+    const auto box = box_with(panel.picture, model, ui.selection.node);
+    if (box < panel.picture.boxes.size()) ed::SelectNode(node_id(box));
+  }
+}
+
+void draw_nodes(GraphPanel& panel, const Session& session, const Ui& ui) {
+  refresh(panel, session);
+  const auto& model = *session.model;
+  ed::SetCurrentEditor(panel.editor->context);
+  style_editor(ui.theme);
+  ed::EnableShortcuts(false);
+  ed::Begin("##nodes");
+  for (std::size_t i = 0; i < panel.picture.boxes.size(); ++i) {
+    draw_box(i, panel.picture.boxes[i], model, ui, !matches(panel.picture.boxes[i], model, panel.filter));
+  }
+  std::size_t link = panel.picture.boxes.size() * 3 + 4;
+  for (const auto& [from, to] : panel.picture.links) {
+    ed::Link(link++, out_pin(from), in_pin(to), faded(ui.theme.neutral, 0.8F), 1.5F);
+  }
+  follow_selection(panel, model, ui);
+  if (const auto twice = ed::GetDoubleClickedNode()) {
+    const auto& box = panel.picture.boxes[box_of(twice)];
+    if (!box.module.empty()) {
+      panel.folded.erase(box.module);
+    } else if (!box.nodes.empty() && !model.graph[box.nodes.front()].module.empty()) {
+      panel.folded.insert(model.graph[box.nodes.front()].module);
+    }
+  }
+  if (panel.fit > 0 && --panel.fit == 0) ed::NavigateToContent(0);
+  ed::End();
+  ed::SetCurrentEditor(nullptr);
+}
+
+// "%name" that a line of text defines; empty: none.
+std::string defined_in(std::string_view line) {
+  if (line.empty() || line.front() != '%') return {};
+  return std::string(line.substr(1, line.find_first_of(" ,:", 1) - 1));
+}
+
+// The stage that is chosen, else the one that shows strategies; null: there is none.
+const StageView* stage_of(const GraphPanel& panel, const ModelView& model) {
+  const auto wanted = panel.stage.empty() ? std::string("widen") : panel.stage;
+  const auto found = std::find_if(model.stages.begin(), model.stages.end(),
+                                  [&](const auto& one) { return one.name == wanted; });
+  if (found != model.stages.end()) return &*found;
+  return model.stages.empty() ? nullptr : &model.stages.back();
+}
+
+void draw_text(GraphPanel& panel, const ModelView& model, const Ui& ui) {
+  const auto* found = stage_of(panel, model);
+  if (!found) return;
+  const auto& stage = *found;
+  if (ImGui::BeginChild("##text", {0, 0}, 0, ImGuiWindowFlags_HorizontalScrollbar)) {
+    ImGui::PushFont(ui.fonts.mono, 0);
+    std::string_view rest = stage.text;
+    std::string at;  // a note below a node belongs to it
+    for (int number = 0; !rest.empty(); ++number) {
+      const auto end = std::min(rest.find('\n'), rest.size());
+      const auto line = rest.substr(0, end);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      if (const auto name = defined_in(line); !name.empty()) at = name;
+      if (!panel.filter.empty() && line.find(panel.filter) == std::string_view::npos) continue;
+      ImGui::PushID(number);
+      const bool note =
+          line.find_first_not_of(' ') != std::string_view::npos && line[line.find_first_not_of(' ')] == '#';
+      const auto* known = at.empty() ? nullptr : model.find(at);
+      ImGui::PushStyleColor(ImGuiCol_Text, note ? ui.theme.faint : ui.theme.text);
+      const auto begin = ImGui::GetCursorScreenPos();
+      const float width = ImGui::CalcTextSize(line.data(), line.data() + line.size()).x;
+      if (ImGui::Selectable("###line", known != nullptr && ui.selection.node == at, 0,
+                            {std::max(width, ImGui::GetContentRegionAvail().x), 0}) &&
+          known) {
+        ui.selection.choose_node(at);
+      }
+      ImGui::GetWindowDrawList()->AddText(begin, ImGui::GetColorU32(ImGuiCol_Text), line.data(),
+                                          line.data() + line.size());
+      ImGui::PopStyleColor();
+      ImGui::PopID();
+    }
+    ImGui::PopFont();
+  }
+  ImGui::EndChild();
+}
+
+void draw_stage_choice(GraphPanel& panel, const ModelView& model, const Ui& ui) {
+  same_line_if_fits("after canonicalize   ");
+  ImGui::SetNextItemWidth(std::min(10 * em(), ImGui::GetContentRegionAvail().x));
+  const auto* found = stage_of(panel, model);
+  const auto shown = found ? found->name : std::string();
+  if (ImGui::BeginCombo("##stage", ("after " + shown).c_str())) {
+    for (const auto& stage : model.stages) {
+      if (ImGui::Selectable(stage.name.c_str(), stage.name == shown)) panel.stage = stage.name;
+    }
+    ImGui::EndCombo();
+  }
+  same_line_if_fits("xxx Copy as command line");
+  auto line = "widebench trace " + arguments(model.source) + arguments(model.wish);
+  if (!shown.empty()) line.append(" --after ").append(shown);
+  copy_command_line(ui, line);
+}
+
+void draw_bar(GraphPanel& panel, const ModelView& model, const Ui& ui) {
+  if (ImGui::RadioButton("Nodes", !panel.text)) panel.text = false;
+  ImGui::SameLine();
+  if (ImGui::RadioButton("Text", panel.text)) panel.text = true;
+  same_line_if_fits("filter words");
+  ImGui::SetNextItemWidth(std::min(10 * em(), ImGui::GetContentRegionAvail().x));
+  ImGui::InputTextWithHint("##filter", "filter", &panel.filter);
+  if (panel.text) return draw_stage_choice(panel, model, ui);
+  same_line_if_fits("xxx Fit");
+  command_button(ui, "graph.fit", "\xef\x8c\x9e  Fit###fit");
+  same_line_if_fits("Fold all");
+  command_button(ui, "graph.fold", "Fold all###fold");
+  same_line_if_fits("Unfold all");
+  command_button(ui, "graph.unfold", "Unfold all###unfold");
+  if (model.constant == 0) return;
+  same_line_if_fits("xxx Constants");
+  ImGui::Checkbox("Constants", &panel.constants);
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip))
+    tooltip("Show what is computed once, at build, too");
+}
+
+}  // namespace
+
+void add_commands(GraphPanel& panel, Workbench& bench) {
+  const auto no_model = [&bench] { return bench.session.model ? "" : "no model is open"; };
+  bench.commands.add({.id = "graph.fit",
+                      .title = "Fit the graph into its panel",
+                      .menu = "View",
+                      .icon = icon::kFit,
+                      .run = [&panel](const std::string&) { panel.fit = 1; },
+                      .refuse = no_model});
+  bench.commands.add(
+      {.id = "graph.fold",
+       .title = "Fold all modules of the graph",
+       .run = [&panel, &bench](const std::string&) { panel.folded = fold_all(*bench.session.model); },
+       .refuse =
+           [&bench] {
+             if (!bench.session.model) return "no model is open";
+             return modules_of(*bench.session.model).empty() ? "no module has two operations" : "";
+           }});
+  bench.commands.add({.id = "graph.unfold",
+                      .title = "Unfold all modules of the graph",
+                      .run = [&panel](const std::string&) { panel.folded.clear(); },
+                      .refuse = [&panel] { return panel.folded.empty() ? "no module is folded" : ""; }});
+  bench.commands.add({.id = "graph.text",
+                      .title = "Show the graph as text",
+                      .menu = "View",
+                      .run = [&panel](const std::string&) { panel.text = !panel.text; },
+                      .refuse = no_model,
+                      .checked = [&panel] { return panel.text; }});
+}
+
+void draw(GraphPanel& panel, Workbench& bench, const Ui& ui) {
+  if (!bench.session.model) {
+    empty_state(ui, icon::kGraph, "No model is open",
+                "The graph of a model will be here: its operations as nodes with strategy and time, or as "
+                "text after any stage.",
+                "file.sample", "Load a sample###sample");
+    return;
+  }
+  draw_bar(panel, *bench.session.model, ui);
+  if (panel.text) {
+    draw_text(panel, *bench.session.model, ui);
+  } else {
+    draw_nodes(panel, bench.session, ui);
+  }
+}
+
+}  // namespace wide::gui

@@ -1,0 +1,143 @@
+#include "gui/panels/inspector_panel.h"
+
+#include <algorithm>
+
+#include "gui/icons.h"
+
+namespace wide::gui {
+namespace {
+
+void draw_operands(const NodeView& node, const Ui& ui) {
+  heading(ui, "Values");
+  if (!ImGui::BeginTable("##operands", 3, ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_RowBg)) return;
+  ImGui::TableSetupColumn("value");
+  ImGui::TableSetupColumn("type");
+  ImGui::TableSetupColumn("layout");
+  ImGui::TableHeadersRow();
+  const auto row = [&](const std::string& name, const std::string& type, const std::string& layout) {
+    ImGui::TableNextRow();
+    for (const auto* text : {&name, &type, &layout}) {
+      ImGui::TableNextColumn();
+      ImGui::PushTextWrapPos(0);
+      ImGui::TextUnformatted(text->c_str());
+      ImGui::PopTextWrapPos();
+    }
+  };
+  for (const auto& operand : node.operands) row("%" + operand.name, operand.type, operand.layout);
+  row("gives %" + node.name, node.type, node.layout);
+  ImGui::EndTable();
+}
+
+// One way to run the node: name, time, and a bar as long as the time.
+void draw_way(const Ui& ui, const std::string& name, const std::string& layouts, double us, bool measured,
+              double slowest, bool used, bool roomy) {
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  const float left = ImGui::GetCursorPosX();
+  ImGui::TextUnformatted(used ? icon::kCheck : "");
+  ImGui::SameLine();
+  ImGui::SetCursorPosX(left + 1.5F * em());
+  ImGui::TextUnformatted(name.c_str());
+  if (!layouts.empty() && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(layouts);
+  ImGui::TableNextColumn();
+  right_text((measured ? "" : "~") + time_text(us));
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(measured ? "measured" : "estimated");
+  if (roomy) {
+    ImGui::TableNextColumn();
+    ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
+    ImGui::TextUnformatted(measured ? "measured" : "estimated");
+    ImGui::PopStyleColor();
+  }
+  ImGui::TableNextColumn();
+  const auto at = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x * static_cast<float>(slowest > 0 ? us / slowest : 0);
+  const float height = 0.55F * em();
+  ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 0.25F * em()},
+                                            {at.x + std::max(1.0F, width), at.y + 0.25F * em() + height},
+                                            packed(faded(used ? ui.theme.wide : ui.theme.neutral, 0.8F)));
+}
+
+// Where a table has no room: names, and the times below them.
+void draw_ways_narrow(const NodeView& node, const NodeView& offers, const Ui& ui) {
+  const auto way = [&](const std::string& name, double us, bool measured) {
+    ImGui::Text("%s %s", name == node.strategy ? icon::kCheck : icon::kCollapse, name.c_str());
+    faint_text(ui, (measured ? "" : "~") + time_text(us));
+  };
+  way(offers.strategy, offers.microseconds, offers.measured);
+  for (const auto& other : offers.alternatives) way(other.strategy, other.microseconds, other.measured);
+}
+
+void draw_ways_table(const NodeView& node, const NodeView& offers, const Ui& ui, double slowest) {
+  if (ImGui::GetContentRegionAvail().x < 13 * em()) return draw_ways_narrow(node, offers, ui);
+  const bool roomy = ImGui::GetContentRegionAvail().x > 22 * em();
+  if (!ImGui::BeginTable("##ways", roomy ? 4 : 3, ImGuiTableFlags_RowBg)) return;
+  ImGui::TableSetupColumn("strategy", ImGuiTableColumnFlags_WidthStretch, 1.6F);
+  ImGui::TableSetupColumn("time", ImGuiTableColumnFlags_WidthFixed, ImGui::CalcTextSize("~88.8 ms").x);
+  if (roomy) ImGui::TableSetupColumn("how", ImGuiTableColumnFlags_WidthFixed);
+  ImGui::TableSetupColumn("bar", ImGuiTableColumnFlags_WidthStretch, roomy ? 0.6F : 0.3F);
+  draw_way(ui, offers.strategy, "AUTO takes it", offers.microseconds, offers.measured, slowest,
+           node.strategy == offers.strategy, roomy);
+  for (const auto& other : offers.alternatives) {
+    draw_way(ui, other.strategy, other.layouts, other.microseconds, other.measured, slowest,
+             node.strategy == other.strategy && node.strategy != offers.strategy, roomy);
+  }
+  ImGui::EndTable();
+}
+
+void draw_ways(const NodeView& node, const NodeView& offers, const Ui& ui) {
+  heading(ui, "Strategies");
+  double slowest = offers.microseconds;
+  for (const auto& other : offers.alternatives) slowest = std::max(slowest, other.microseconds);
+  draw_ways_table(node, offers, ui, slowest);
+  for (const auto& refusal : offers.refusals) {
+    ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
+    ImGui::PushTextWrapPos(0);
+    ImGui::Text("%s  %s refuses: %s", icon::kCross, refusal.strategy.c_str(), refusal.reason.c_str());
+    ImGui::PopTextWrapPos();
+    ImGui::PopStyleColor();
+  }
+}
+
+}  // namespace
+
+void draw(InspectorPanel&, Workbench& bench, const Ui& ui) {
+  if (!bench.session.model) {
+    empty_state(
+        ui, icon::kInspector, "No model is open",
+        "The node that you select is explained here: shapes, layouts, strategies and what each would cost.",
+        "file.sample", "Load a sample###sample");
+    return;
+  }
+  const auto* node = bench.session.model->find(ui.selection.node);
+  if (!node) {
+    faint_text(ui, "Select a node in Graph or Strategies.");
+    return;
+  }
+  ImGui::PushFont(ui.fonts.bold, 0);
+  ImGui::Text("%s", node->kind.c_str());
+  ImGui::PopFont();
+  same_line_if_fits(("%" + node->name).c_str());
+  ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
+  ImGui::Text("%%%s", node->name.c_str());
+  ImGui::PopStyleColor();
+  faint_text(ui, node->op + (node->module.empty() ? "" : "  at  " + node->module));
+  if (node->choosable()) {
+    const auto* offers = bench.session.offers(node->name);
+    draw_ways(*node, offers ? *offers : *node, ui);
+    command_button(ui, "view.strategies", "\xef\x87\x9e  Override…###override");
+  } else {
+    badge(ui, Level::kInfo,
+          node->strategy == "shared" ? "the same for all members: computed once a pass"
+                                     : "never changes: computed once, at build");
+  }
+  draw_operands(*node, ui);
+  heading(ui, "Text");
+  ImGui::PushFont(ui.fonts.mono, 0);
+  ImGui::PushTextWrapPos(0);
+  ImGui::TextUnformatted(node->text.c_str());
+  ImGui::PopTextWrapPos();
+  ImGui::PopFont();
+  if (ImGui::SmallButton("\xef\x83\x85  Copy###copy")) ImGui::SetClipboardText(node->text.c_str());
+}
+
+}  // namespace wide::gui

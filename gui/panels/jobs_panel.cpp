@@ -1,0 +1,100 @@
+#include "gui/panels/jobs_panel.h"
+
+#include <imgui_stdlib.h>
+
+#include <array>
+
+#include "gui/icons.h"
+
+namespace wide::gui {
+namespace {
+
+void draw_job(const JobView& job, const Ui& ui) {
+  ImGui::PushID(static_cast<int>(job.id));
+  const auto seconds = ui.demo ? std::string() : time_text(job.seconds * 1e6);
+  switch (job.state) {
+    case JobState::kWaiting:
+      badge(ui, Level::kDebug, job.title + " waits");
+      break;
+    case JobState::kRunning: {
+      ImGui::TextUnformatted(job.title.c_str());
+      const auto text = job.text.empty() ? seconds : job.text + "  " + seconds;
+      const float buttons = ImGui::CalcTextSize("Cancel").x + 2 * ImGui::GetStyle().FramePadding.x +
+                            ImGui::GetStyle().ItemSpacing.x;
+      const float fraction =
+          job.fraction < 0 ? static_cast<float>(-ui.now) : static_cast<float>(job.fraction);
+      ImGui::ProgressBar(fraction, {ImGui::GetContentRegionAvail().x - buttons, 0}, text.c_str());
+      ImGui::SameLine();
+      break;
+    }
+    case JobState::kDone:
+      badge(ui, Level::kInfo, job.title + (seconds.empty() ? "" : ", " + seconds));
+      break;
+    case JobState::kCancelled:
+      badge(ui, Level::kDebug, job.title + ": cancelled");
+      break;
+    case JobState::kFailed:
+      badge(ui, Level::kError, job.title + " did not work");
+      faint_text(ui, job.text);
+      break;
+  }
+  if (job.state < JobState::kDone && ImGui::Button("Cancel")) ui.jobs.cancel(job.id);
+  ImGui::PopID();
+}
+
+}  // namespace
+
+void draw(JobsPanel&, const Ui& ui) {
+  const auto jobs = ui.jobs.list();
+  if (jobs.empty()) {
+    faint_text(ui,
+               "Nothing runs. Opening, building, validating and sweeping show their progress here, and can "
+               "be cancelled.");
+    return;
+  }
+  bool finished = false;
+  for (const auto& job : jobs) {
+    draw_job(job, ui);
+    finished = finished || job.state >= JobState::kDone;
+  }
+  if (finished && ImGui::SmallButton("Clear the finished")) ui.jobs.forget_finished();
+}
+
+void draw(LogPanel& panel, const Ui& ui) {
+  constexpr std::array kWords = {"debug", "info", "warning", "error"};
+  ImGui::SetNextItemWidth(7 * em());
+  ImGui::Combo("##least", &panel.least, kWords.data(), static_cast<int>(kWords.size()));
+  ImGui::SameLine();
+  ImGui::SetNextItemWidth(
+      std::max(6 * em(), std::min(14 * em(), ImGui::GetContentRegionAvail().x - 8 * em())));
+  ImGui::InputTextWithHint("##filter", "filter", &panel.filter);
+  ImGui::SameLine();
+  command_button(ui, "edit.copy_log", "\xef\x83\x85  Copy###copy");
+  if (!ImGui::BeginChild("##lines")) {
+    ImGui::EndChild();
+    return;
+  }
+  for (const auto& line : ui.notices.lines()) {
+    if (static_cast<int>(line.level) < panel.least) continue;
+    if (!panel.filter.empty() && line.text.find(panel.filter) == std::string::npos) continue;
+    ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
+    ImGui::TextUnformatted(line.time.c_str());
+    ImGui::PopStyleColor();
+    ImGui::SameLine();
+    if (line.level >= Level::kWarning) {
+      badge(ui, line.level, kWords[static_cast<std::size_t>(line.level)]);
+      ImGui::SameLine();
+    }
+    ImGui::PushTextWrapPos(0);
+    ImGui::TextUnformatted(line.text.c_str());
+    ImGui::PopTextWrapPos();
+  }
+  if (panel.seen != ui.notices.revision()) {
+    panel.seen = ui.notices.revision();
+    ImGui::SetScrollHereY(1);
+  }
+  if (ui.notices.lines().empty()) faint_text(ui, "What is done is written here.");
+  ImGui::EndChild();
+}
+
+}  // namespace wide::gui

@@ -1,0 +1,19 @@
+#pragma once
+// What is open, what it takes, and what else could be opened.
+
+#include <cstdint>
+#include <string>
+
+#include "gui/workbench.h"
+
+namespace wide::gui {
+
+struct ModelsPanel {
+  std::int64_t copies = 4;     ///< members of the next built-in subject or model without checkpoints
+  std::int64_t memory_n = 32;  ///< for how many members memory is shown
+  std::string filter;          ///< of the built-in subjects
+};
+
+void draw(ModelsPanel& panel, Workbench& bench, const Ui& ui);
+
+}  // namespace wide::gui

@@ -1,0 +1,381 @@
+#include "gui/panels/strategies_panel.h"
+
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "gui/icons.h"
+
+namespace wide::gui {
+namespace {
+
+constexpr auto kTable = ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_ScrollY |
+                        ImGuiTableFlags_Resizable | ImGuiTableFlags_Hideable |
+                        ImGuiTableFlags_SizingStretchProp;
+
+// "grouped 0.41 ms" with the word that says where the number comes from.
+std::string offered(const std::string& strategy, double us, bool measured) {
+  auto text = strategy;
+  text.append("   ").append(time_text(us)).append(measured ? " measured" : " estimated");
+  return text;
+}
+
+// A combo of all that could run the node. Returns what was chosen; empty: nothing.
+std::string choose(const Ui& ui, const NodeView& offers, const std::string& now) {
+  std::string wanted;
+  const auto shown = now == "auto" ? "AUTO: " + offers.strategy : now;
+  ImGui::SetNextItemWidth(-1);
+  // The arrow goes before a letter does.
+  const bool tight = ImGui::CalcTextSize(shown.c_str()).x + 3 * em() > ImGui::GetContentRegionAvail().x;
+  if (!ImGui::BeginCombo("##strategy", shown.c_str(), tight ? ImGuiComboFlags_NoArrowButton : 0))
+    return wanted;
+  if (ImGui::Selectable(
+          ("AUTO: " + offered(offers.strategy, offers.microseconds, offers.measured) + "###auto").c_str(),
+          now == "auto"))
+    wanted = "auto";
+  std::set<std::string> named;
+  const auto row = [&](const std::string& strategy, double us, bool measured) {
+    if (!named.insert(strategy).second) return;
+    const auto label = offered(strategy, us, measured) + "###" + strategy;
+    if (ImGui::Selectable(label.c_str(), now == strategy)) wanted = strategy;
+  };
+  row(offers.strategy, offers.microseconds, offers.measured);
+  for (const auto& other : offers.alternatives) row(other.strategy, other.microseconds, other.measured);
+  for (const auto& refusal : offers.refusals) {
+    if (!named.insert(refusal.strategy).second) continue;
+    ImGui::BeginDisabled();
+    ImGui::Selectable((refusal.strategy + "   refused: " + refusal.reason).c_str());
+    ImGui::EndDisabled();
+  }
+  ImGui::EndCombo();
+  (void)ui;
+  return wanted;
+}
+
+void set_choice(std::map<std::string, std::string>& choices, const std::string& what,
+                const std::string& strategy) {
+  if (strategy == "auto") {
+    choices.erase(what);
+  } else {
+    choices[what] = strategy;
+  }
+}
+
+// Which columns there is room for; what is left out stands in tooltips and in the inspector.
+struct Columns {
+  bool second, how, refused;
+  int count() const { return 3 + second + how + refused; }
+};
+
+Columns columns_for(float width) {
+  return {width > 29 * em(), width > 35 * em(), width > 44 * em()};
+}
+
+void time_cell(const Ui& ui, const NodeView& node, const Columns& columns) {
+  const char* word = node.measured ? "measured" : "estimated";
+  ImGui::TableNextColumn();
+  right_text((node.measured ? "" : "~") + time_text(node.microseconds));
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(word);
+  if (!columns.how) return;
+  ImGui::TableNextColumn();
+  ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
+  ImGui::TextUnformatted(word);
+  ImGui::PopStyleColor();
+}
+
+void refusals_cell(const Ui& ui, const NodeView& offers, const Columns& columns) {
+  if (!columns.refused) return;
+  ImGui::TableNextColumn();
+  std::string text;
+  for (const auto& refusal : offers.refusals) {
+    text.append(text.empty() ? "" : "; ").append(refusal.strategy).append(": ").append(refusal.reason);
+  }
+  ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopStyleColor();
+  if (!text.empty() && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(text);
+}
+
+void headers(const char* first, const char* second, const Columns& columns) {
+  ImGui::TableSetupScrollFreeze(0, 1);
+  ImGui::TableSetupColumn(first, ImGuiTableColumnFlags_WidthStretch, 1);
+  if (columns.second) ImGui::TableSetupColumn(second, ImGuiTableColumnFlags_WidthStretch, 0.8F);
+  ImGui::TableSetupColumn("strategy", ImGuiTableColumnFlags_WidthFixed,
+                          (columns.second ? 11.5F : 8.4F) * em());
+  ImGui::TableSetupColumn("time", ImGuiTableColumnFlags_WidthFixed, ImGui::CalcTextSize("~88.8 ms").x);
+  if (columns.how)
+    ImGui::TableSetupColumn("how", ImGuiTableColumnFlags_WidthFixed, ImGui::CalcTextSize("estimated").x);
+  if (columns.refused) ImGui::TableSetupColumn("refused", ImGuiTableColumnFlags_WidthStretch, 1.5F);
+  ImGui::TableHeadersRow();
+}
+
+bool matches(const NodeView& node, const std::string& filter) {
+  return filter.empty() || node.name.find(filter) != std::string::npos ||
+         node.op.find(filter) != std::string::npos || node.module.find(filter) != std::string::npos ||
+         node.strategy.find(filter) != std::string::npos;
+}
+
+void draw_by_node(StrategiesPanel& panel, Session& session, const Ui& ui) {
+  const auto columns = columns_for(ImGui::GetContentRegionAvail().x);
+  if (!ImGui::BeginTable("##nodes", columns.count(), kTable)) return;
+  headers("node", "operation", columns);
+  for (const auto& node : session.model->graph) {
+    if (!node.choosable() || !matches(node, panel.filter)) continue;
+    const auto* offers = session.offers(node.name);
+    if (!offers) offers = &node;
+    ImGui::PushID(node.name.c_str());
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::AlignTextToFramePadding();
+    const auto label = node.name + "###node";
+    if (ImGui::Selectable(label.c_str(), ui.selection.node == node.name,
+                          ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowOverlap))
+      ui.selection.choose_node(node.name);
+    if (columns.second) {
+      ImGui::TableNextColumn();
+      ImGui::TextUnformatted(node.kind.c_str());
+      if (!node.module.empty()) {
+        ImGui::SameLine();
+        ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
+        ImGui::TextUnformatted(node.module.c_str());
+        ImGui::PopStyleColor();
+      }
+    }
+    ImGui::TableNextColumn();
+    const auto now = chosen(session.wish, node);
+    if (const auto wanted = choose(ui, *offers, now); !wanted.empty())
+      set_choice(session.wish.by_value, "%" + node.name, wanted);
+    time_cell(ui, node, columns);
+    refusals_cell(ui, *offers, columns);
+    ImGui::PopID();
+  }
+  ImGui::EndTable();
+}
+
+struct KindRow {
+  NodeView merged;  ///< offers of the first; time is the sum
+  int nodes = 0;
+  std::set<std::string> runs_by;
+};
+
+std::map<std::string, KindRow> kinds_of(const Session& session, const std::string& filter) {
+  std::map<std::string, KindRow> rows;
+  for (const auto& node : session.model->graph) {
+    if (!node.choosable() || !matches(node, filter)) continue;
+    auto& row = rows[node.kind];
+    const auto* offers = session.offers(node.name);
+    if (row.nodes++ == 0) {
+      row.merged = offers ? *offers : node;
+      row.merged.microseconds = 0;
+    }
+    row.merged.microseconds += node.microseconds;
+    row.merged.measured = row.merged.measured && node.measured;
+    row.runs_by.insert(node.strategy);
+  }
+  return rows;
+}
+
+void draw_by_kind(StrategiesPanel& panel, Session& session, const Ui& ui) {
+  const auto columns = columns_for(ImGui::GetContentRegionAvail().x);
+  if (!ImGui::BeginTable("##kinds", columns.count(), kTable)) return;
+  headers("operation", "runs by", columns);
+  for (const auto& [kind, row] : kinds_of(session, panel.filter)) {
+    ImGui::PushID(kind.c_str());
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::AlignTextToFramePadding();
+    const auto label = kind + "  " + std::to_string(row.nodes) + "×###kind";
+    if (ImGui::Selectable(label.c_str(), ui.selection.op_kind == kind,
+                          ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowOverlap))
+      ui.selection.choose_kind(kind);
+    if (columns.second) {
+      std::string runs_by;
+      for (const auto& strategy : row.runs_by) runs_by.append(runs_by.empty() ? "" : ", ").append(strategy);
+      ImGui::TableNextColumn();
+      ImGui::TextUnformatted(runs_by.c_str());
+    }
+    ImGui::TableNextColumn();
+    const auto found = session.wish.by_kind.find(kind);
+    if (const auto wanted =
+            choose(ui, row.merged, found == session.wish.by_kind.end() ? "auto" : found->second);
+        !wanted.empty())
+      set_choice(session.wish.by_kind, kind, wanted);
+    time_cell(ui, row.merged, columns);
+    refusals_cell(ui, row.merged, columns);
+    ImGui::PopID();
+  }
+  ImGui::EndTable();
+}
+
+std::string scientific(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2e", value);
+  return text;
+}
+
+void draw_proof(const ProofView& proof, const Ui& ui) {
+  badge(ui, proof.passed ? Level::kInfo : Level::kError,
+        proof.passed ? "every member computes what it computes alone"
+                     : "wrong numbers: some member differs from its own run");
+  if (ImGui::BeginTable("##members", 5, kTable, {0, ImGui::GetContentRegionAvail().y * 0.55F})) {
+    ImGui::TableSetupScrollFreeze(0, 1);
+    ImGui::TableSetupColumn("member");
+    ImGui::TableSetupColumn("verdict");
+    ImGui::TableSetupColumn("max error");
+    ImGui::TableSetupColumn("allowed");
+    ImGui::TableSetupColumn("where", ImGuiTableColumnFlags_WidthStretch, 2);
+    ImGui::TableHeadersRow();
+    for (const auto& member : proof.members) {
+      ImGui::TableNextRow();
+      ImGui::TableNextColumn();
+      ImGui::TextUnformatted(member.member.c_str());
+      ImGui::TableNextColumn();
+      badge(ui, member.passed ? Level::kInfo : Level::kError, member.passed ? "pass" : "FAIL");
+      ImGui::TableNextColumn();
+      right_text(scientific(member.max_abs));
+      ImGui::TableNextColumn();
+      right_text(scientific(member.tolerance));
+      ImGui::TableNextColumn();
+      ImGui::TextUnformatted(member.worst.c_str());
+    }
+    ImGui::EndTable();
+  }
+  if (!ImGui::BeginTable("##checks", 4, kTable)) return;
+  ImGui::TableSetupScrollFreeze(0, 1);
+  ImGui::TableSetupColumn("check", ImGuiTableColumnFlags_WidthStretch, 1.6F);
+  ImGui::TableSetupColumn("verdict");
+  ImGui::TableSetupColumn("worst member");
+  ImGui::TableSetupColumn("max error");
+  ImGui::TableHeadersRow();
+  for (const auto& check : proof.checks) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::TextUnformatted(check.what.c_str());
+    if (!check.text.empty() && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(check.text);
+    ImGui::TableNextColumn();
+    badge(ui, check.passed ? Level::kInfo : Level::kError, check.passed ? "pass" : "FAIL");
+    ImGui::TableNextColumn();
+    ImGui::TextUnformatted(check.member.c_str());
+    ImGui::TableNextColumn();
+    right_text(scientific(check.max_abs));
+  }
+  ImGui::EndTable();
+}
+
+void draw_bar(StrategiesPanel& panel, Workbench& bench, const Ui& ui) {
+  auto& session = bench.session;
+  const bool changed = session.edited();
+  if (changed) ImGui::PushStyleColor(ImGuiCol_Button, faded(ui.theme.accent, 0.45F));
+  command_button(ui, "strategies.build", "\xef\x9b\xa3  Build###build");
+  if (changed) ImGui::PopStyleColor();
+  same_line_if_fits("xxx Validate");
+  command_button(ui, "strategies.validate", "\xef\x89\x8e  Validate###validate");
+  same_line_if_fits("xxx Measure");
+  command_button(ui, "strategies.measure", "\xef\x80\x97  Measure###measure");
+  same_line_if_fits("xxx Reset");
+  command_button(ui, "strategies.reset", "\xef\x8b\xaa  Reset###reset");
+  same_line_if_fits("xxx Copy as command line");
+  copy_command_line(ui, "widebench test " + arguments(session.model->source) + arguments(session.wish));
+
+  if (ImGui::RadioButton("Nodes", !panel.proof && !panel.by_kind)) panel.proof = panel.by_kind = false;
+  ImGui::SameLine();
+  if (ImGui::RadioButton("Kinds", !panel.proof && panel.by_kind)) panel.proof = false, panel.by_kind = true;
+  ImGui::SameLine();
+  ImGui::BeginDisabled(!session.proof);
+  if (ImGui::RadioButton("Proof", panel.proof)) panel.proof = true;
+  ImGui::EndDisabled();
+  same_line_if_fits("mode reduce-overhead");
+  ImGui::SetNextItemWidth(std::min(11 * em(), ImGui::GetContentRegionAvail().x));
+  if (ImGui::BeginCombo("##mode", ("mode " + session.wish.mode).c_str())) {
+    for (const char* mode : {"eager", "reduce-overhead"}) {
+      if (ImGui::Selectable(mode, session.wish.mode == mode)) session.wish.mode = mode;
+    }
+    ImGui::EndCombo();
+  }
+  same_line_if_fits("filter words");
+  ImGui::SetNextItemWidth(std::min(10 * em(), ImGui::GetContentRegionAvail().x));
+  ImGui::InputTextWithHint("##filter", "filter", &panel.filter);
+  if (changed) {
+    badge(ui, Level::kWarning, "changed, not built yet");
+  } else {
+    const auto& model = *session.model;
+    faint_text(ui, model.schedule + "; " + time_text(model.pass_us) + " a pass by these times; " +
+                       std::to_string(model.conversions) + " layout changes, " +
+                       std::to_string(model.copies) + " copies");
+  }
+}
+
+}  // namespace
+
+void add_commands(StrategiesPanel& panel, Workbench& bench) {
+  const auto no_model = [&bench] { return bench.session.model ? "" : "no model is open"; };
+  bench.commands.add({.id = "strategies.build",
+                      .title = "Build the model with these strategies",
+                      .menu = "Run",
+                      .icon = icon::kBuild,
+                      .chord = ImGuiMod_Ctrl | ImGuiKey_B,
+                      .run = [&bench](const std::string&) { bench.build(); },
+                      .refuse = no_model});
+  bench.commands.add({.id = "strategies.validate",
+                      .title = "Validate every member",
+                      .menu = "Run",
+                      .icon = icon::kProve,
+                      .chord = ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_V,
+                      .run = [&bench](const std::string&) { bench.prove(); },
+                      .refuse =
+                          [&bench] {
+                            if (!bench.session.model) return "no model is open";
+                            return bench.session.edited() ? "build the changed strategies first" : "";
+                          }});
+  bench.commands.add({.id = "strategies.measure",
+                      .title = "Measure the strategies of every node",
+                      .menu = "Run",
+                      .icon = icon::kClock,
+                      .run = [&bench](const std::string&) { bench.measure(); },
+                      .refuse = no_model});
+  bench.commands.add(
+      {.id = "strategies.reset",
+       .title = "Let AUTO choose everywhere",
+       .menu = "Run",
+       .icon = icon::kReset,
+       .run = [&bench](const std::string&) { bench.session.wish = {.mode = bench.session.wish.mode}; },
+       .refuse =
+           [&bench] {
+             const auto& wish = bench.session.wish;
+             return wish.by_kind.empty() && wish.by_value.empty() && wish.all == "auto"
+                        ? "AUTO chooses everywhere already"
+                        : "";
+           }});
+  (void)panel;
+}
+
+void draw(StrategiesPanel& panel, Workbench& bench, const Ui& ui) {
+  auto& session = bench.session;
+  if (!session.model) {
+    empty_state(ui, icon::kStrategies, "No model is open",
+                "How each operation runs will be here: what AUTO chose, what the others would cost, and why "
+                "some refuse.",
+                "file.sample", "Load a sample###sample");
+    return;
+  }
+  if (session.proof && panel.proved != session.revision) {
+    panel.proof = session.proof->refusal.empty();
+    panel.proved = session.revision;
+  }
+  if (!session.proof) {
+    panel.proof = false;
+    panel.proved = 0;
+  }
+  draw_bar(panel, bench, ui);
+  if (panel.proof) {
+    draw_proof(*session.proof, ui);
+  } else if (panel.by_kind) {
+    draw_by_kind(panel, session, ui);
+  } else {
+    draw_by_node(panel, session, ui);
+  }
+}
+
+}  // namespace wide::gui

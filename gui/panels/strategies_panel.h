@@ -1,0 +1,20 @@
+#pragma once
+// How each node runs and what else could run it; overriding, building, validating.
+
+#include <string>
+
+#include "gui/workbench.h"
+
+namespace wide::gui {
+
+struct StrategiesPanel {
+  bool by_kind = false;  ///< a row per kind of operation instead of per node
+  bool proof = false;    ///< the table of errors instead of the strategies
+  std::string filter;
+  std::uint64_t proved = 0;  ///< revision of the session whose proof was brought to the front
+};
+
+void add_commands(StrategiesPanel& panel, Workbench& bench);
+void draw(StrategiesPanel& panel, Workbench& bench, const Ui& ui);
+
+}  // namespace wide::gui

@@ -1,0 +1,156 @@
+// Models: opening, building, proving, timing, each as a job.
+#include "gui/session.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+
+#include "formats/error.h"
+#include "gui/workbench.h"
+#include "presets/process.h"
+
+namespace wide::gui {
+namespace {
+
+Told told(const JobContext& context) {
+  return [context](double fraction, const std::string& what) {
+    context.check();
+    context.progress(fraction, what);
+  };
+}
+
+}  // namespace
+
+std::string chosen(const BuildWish& wish, const NodeView& node) {
+  if (const auto found = wish.by_value.find("%" + node.name); found != wish.by_value.end())
+    return found->second;
+  for (const auto& kind : {node.kind, node.primitive}) {
+    if (const auto found = wish.by_kind.find(kind); found != wish.by_kind.end()) return found->second;
+  }
+  return wish.all;
+}
+
+void Workbench::show_model(std::shared_ptr<const ModelView> model) {
+  const bool another = !session.model || !(session.model->source == model->source);
+  const BuildWish free{.mode = model->wish.mode};
+  if (another || model->wish == free) session.planned = model;
+  session.model = std::move(model);
+  session.proof.reset();
+  ++session.revision;
+  if (another) {
+    session.wish = session.model->wish;
+    const auto& graph = session.model->graph;
+    const auto first =
+        std::find_if(graph.begin(), graph.end(), [](const NodeView& node) { return node.choosable(); });
+    selection.choose_node(first == graph.end() ? "" : first->name);
+  }
+}
+
+void Workbench::open_files(const std::vector<std::string>& paths) {
+  try {
+    open_source(source_of(paths, session.model ? session.model->source : ModelSource{}));
+  } catch (const Error& error) {
+    notices.post(Level::kError, "This could not be opened", error.what());
+  }
+}
+
+void Workbench::open_source(const ModelSource& source) {
+  jobs.start(Lane::kEngine, "Opening " + title(source),
+             [this, source, bench = host.bench](const JobContext& context) -> Apply {
+               auto model = bench->open(source, {}, told(context));
+               return [this, model = std::move(model)] {
+                 for (const auto& warning : model->warnings)
+                   notices.post(Level::kWarning, "While opening " + model->name, warning);
+                 notices.log(Level::kInfo, "opened " + model->name + " with " +
+                                               std::to_string(model->members.size()) + " members");
+                 settings.remember(model->source);
+                 if (settings_changed) settings_changed();
+                 show_model(model);
+               };
+             });
+}
+
+void Workbench::build() {
+  if (!session.model) return;
+  jobs.start(Lane::kEngine, "Building " + session.model->name,
+             [this, wish = session.wish, bench = host.bench](const JobContext& context) -> Apply {
+               auto model = bench->build(wish, told(context));
+               return [this, model = std::move(model)] {
+                 notices.log(Level::kInfo,
+                             "built " + model->name + " in " + time_text(model->build_milliseconds * 1e3));
+                 show_model(model);
+               };
+             });
+}
+
+void Workbench::prove() {
+  if (!session.model) return;
+  jobs.start(Lane::kEngine, "Validating " + session.model->name,
+             [this, name = session.model->name, bench = host.bench](const JobContext& context) -> Apply {
+               auto proof = bench->prove(told(context));
+               return [this, name, proof = std::move(proof)] {
+                 session.proof = proof;
+                 if (!proof.refusal.empty()) {
+                   notices.post(Level::kWarning, name + " cannot be validated", proof.refusal);
+                   return;
+                 }
+                 double worst = 0;
+                 for (const auto& member : proof.members) worst = std::max(worst, member.max_abs);
+                 char number[32];
+                 std::snprintf(number, sizeof number, "%.2e", worst);
+                 const auto text = std::to_string(proof.members.size()) + " members, max error " + number;
+                 if (proof.passed) {
+                   notices.post(Level::kInfo, "Validated " + name, text);
+                 } else {
+                   notices.post(Level::kError, name + " computes wrong numbers",
+                                text + "; the table in Strategies names the members and where they differ");
+                 }
+               };
+             });
+}
+
+void Workbench::measure() {
+  if (!session.model) return;
+  const auto& source = session.model->source;
+  std::vector<std::string> argv{host.program, "plan"};
+  if (source.subject.empty()) {
+    argv.emplace_back("--model");
+    argv.insert(argv.end(), source.models.begin(), source.models.end());
+    if (!source.weights.empty()) argv.emplace_back("--weights");
+    argv.insert(argv.end(), source.weights.begin(), source.weights.end());
+  } else {
+    argv.push_back(source.subject);
+  }
+  for (const auto& word : {std::string("-n"), std::to_string(session.model->members.size()),
+                           std::string("--mode"), session.wish.mode})
+    argv.push_back(word);
+  if (source.trust) argv.emplace_back("--trust");
+  jobs.start(Lane::kMeasure, "Timing the strategies of " + session.model->name,
+             [this, argv](const JobContext& context) -> Apply {
+               std::atomic<int> stop = 0;
+               const auto begun = std::chrono::steady_clock::now();
+               double shown = -1;
+               presets::ProcessTask task{.argv = argv, .timeout_seconds = 600, .stop = &stop};
+               task.waiting = [&] {
+                 if (context.cancelled()) stop = 2;
+                 const double seconds =
+                     std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+                 if (seconds < shown + 1) return;
+                 shown = seconds;
+                 context.progress(-1, "in a process of its own");
+               };
+               const auto outcome = presets::run_process(task);
+               context.check();
+               if (outcome.end != presets::ProcessEnd::kExited || outcome.code != 0) {
+                 throw Error("plan", "the process ended with " + std::to_string(outcome.code) + ": " +
+                                         outcome.errors);
+               }
+               return [this] {
+                 notices.log(Level::kInfo, "timed what was not known; building with it");
+                 build();
+               };
+             });
+}
+
+}  // namespace wide::gui

@@ -1,0 +1,91 @@
+#include "gui/settings.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace wide::gui {
+namespace {
+
+using nlohmann::json;
+constexpr std::size_t kRecent = 8;
+
+json to_json(const ModelSource& source) {
+  return {{"models", source.models},
+          {"weights", source.weights},
+          {"subject", source.subject},
+          {"copies", source.copies}};
+}
+
+ModelSource source_from(const json& one) {
+  ModelSource source;
+  source.models = one.at("models").get<std::vector<std::string>>();
+  source.weights = one.at("weights").get<std::vector<std::string>>();
+  source.subject = one.at("subject").get<std::string>();
+  source.copies = std::clamp<std::int64_t>(one.at("copies").get<std::int64_t>(), 1, 4096);
+  return source;
+}
+
+}  // namespace
+
+void Settings::remember(const ModelSource& source) {
+  std::erase_if(recent, [&](const ModelSource& one) {
+    return one.models == source.models && one.weights == source.weights && one.subject == source.subject;
+  });
+  recent.insert(recent.begin(), source);
+  if (recent.size() > kRecent) recent.resize(kRecent);
+}
+
+std::filesystem::path settings_file() {
+  if (const char* config = std::getenv("XDG_CONFIG_HOME"); config && *config == '/') {
+    return std::filesystem::path(config) / "widebench" / "window.json";
+  }
+  if (const char* home = std::getenv("HOME"); home && *home == '/') {
+    return std::filesystem::path(home) / ".config" / "widebench" / "window.json";
+  }
+  return {};
+}
+
+Settings read_settings(const std::filesystem::path& file) {
+  Settings settings;
+  std::ifstream stream(file);
+  if (!stream) return settings;
+  const auto document = json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  if (!document.is_object()) return settings;
+  try {
+    settings.dark = document.value("dark", true);
+    settings.scale = std::clamp(document.value("scale", 1.0), 0.5, 3.0);
+    settings.layout = document.value("layout", std::string());
+    for (const auto& one : document.value("recent", json::array())) {
+      if (settings.recent.size() < kRecent) settings.recent.push_back(source_from(one));
+    }
+  } catch (const json::exception&) {
+    // A file of another release, or edited by hand: what was read until here is good.
+    return settings;
+  }
+  return settings;
+}
+
+std::string write_settings(const std::filesystem::path& file, const Settings& settings) {
+  if (file.empty()) return "there is no home folder to keep them in";
+  json document{{"schema_version", 1},
+                {"dark", settings.dark},
+                {"scale", settings.scale},
+                {"layout", settings.layout},
+                {"recent", json::array()}};
+  for (const auto& source : settings.recent) document["recent"].push_back(to_json(source));
+  std::error_code error;
+  std::filesystem::create_directories(file.parent_path(), error);
+  const auto partial = file.string() + ".partial";
+  {
+    std::ofstream stream(partial, std::ios::trunc);
+    stream << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+    stream.flush();
+    if (!stream) return file.string() + " cannot be written";
+  }
+  std::filesystem::rename(partial, file, error);
+  return error ? file.string() + " cannot be replaced: " + error.message() : std::string();
+}
+
+}  // namespace wide::gui

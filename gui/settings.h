@@ -1,0 +1,29 @@
+#pragma once
+// What the window keeps between runs: theme, scale, recent models, the layout of its panels.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "gui/bench.h"
+
+namespace wide::gui {
+
+struct Settings {
+  bool dark = true;
+  double scale = 1;                 ///< of the text, beside the display's own scale; [0.5, 3]
+  std::vector<ModelSource> recent;  ///< newest first, at most 8
+  std::string layout;               ///< as ImGui writes it; empty: the default
+
+  /// Puts a source first.
+  void remember(const ModelSource& source);
+};
+
+/// `$XDG_CONFIG_HOME/widebench/window.json`, else below ~/.config; empty where there is no home.
+std::filesystem::path settings_file();
+/// The defaults where the file is not there; what cannot be read is left out. Throws nothing.
+Settings read_settings(const std::filesystem::path& file);
+/// Replaces the file as a whole. Returns why it could not, or nothing.
+std::string write_settings(const std::filesystem::path& file, const Settings& settings);
+
+}  // namespace wide::gui

@@ -1,0 +1,80 @@
+#pragma once
+// What a panel gets. A panel is a value with its own state and a function beside it,
+//
+//     void draw(SweepPanel& panel, const Ui& ui);
+//
+// which the shell calls each frame inside the panel's own window (Begin and End are the shell's). A panel has
+// no logic and blocks nothing: it issues commands, starts jobs, posts notices, changes the selection. Sizes
+// are in em. Widgets have stable ids ("##table", "Start"), since tests find them by path: "//Sweep/Start".
+
+#include <imgui.h>
+
+#include <string>
+#include <string_view>
+
+#include "gui/commands.h"
+#include "gui/jobs.h"
+#include "gui/notices.h"
+#include "gui/selection.h"
+#include "gui/theme.h"
+
+namespace wide::gui {
+
+struct Fonts {
+  ImFont* text = nullptr;  ///< has the icons of Font Awesome 6 too: "\xef\x81\x8b" (gui/icons.h names them)
+  ImFont* bold = nullptr;  ///< headings; the icons too
+  ImFont* mono = nullptr;  ///< code, graph text, command lines
+};
+
+struct Ui {
+  const Theme& theme;
+  const Fonts& fonts;
+  Commands& commands;
+  Jobs& jobs;
+  Notices& notices;
+  Selection& selection;
+  double now = 0;       ///< seconds since the window opened; fixed while a screenshot is taken
+  bool demo = false;    ///< shows prepared samples and a fixed clock, so that pictures do not change
+  std::string program;  ///< path of this program, for child processes
+};
+
+/// Size of the font: the unit of all sizes.
+inline float em() {
+  return ImGui::GetFontSize();
+}
+
+/// A button that issues a command; greyed, with the reason as tooltip, when the command cannot run now. Its
+/// label is `label` or else the command's title.
+bool command_button(const Ui& ui, std::string_view command, const char* label = nullptr,
+                    const std::string& argument = {});
+
+/// Puts the next button on this line where one with this label fits, else on the next line.
+void same_line_if_fits(const char* label);
+
+/// What an empty panel shows, in its middle: what it will show, and the one button that fills it.
+void empty_state(const Ui& ui, const char* icon, const char* title, const char* text,
+                 std::string_view command, const char* button);
+
+/// "Copy as command line": a button ("###copy_line") that puts `command_line` on the clipboard and says so.
+void copy_command_line(const Ui& ui, const std::string& command_line);
+
+/// A heading with a hairline below.
+void heading(const Ui& ui, const char* text);
+/// Text in the faint colour, wrapped at the panel's edge.
+void faint_text(const Ui& ui, std::string_view text);
+/// Text at the right edge of the cell or of the space left: numbers in tables.
+void right_text(std::string_view text);
+/// Word and icon in the colour of its meaning.
+void badge(const Ui& ui, Level level, std::string_view word);
+/// Tooltip for the last item, wrapped, after ImGui's usual delay.
+void tooltip(std::string_view text);
+
+/// Three significant figures with a unit: "1.52 ms", "38.0 MB", "74.0 k". `microseconds` below 0 or not
+/// finite: "–".
+std::string time_text(double microseconds);
+std::string bytes_text(double bytes);
+std::string count_text(double count);
+/// "1.38× [1.35, 1.41]"; without the brackets where no interval is known (low > high).
+std::string ratio_text(double ratio, double low = 1, double high = 0);
+
+}  // namespace wide::gui

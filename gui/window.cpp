@@ -1,0 +1,259 @@
+// The window itself: GLFW, OpenGL, when to draw, pictures. See Note [When to draw].
+#include "gui/window.h"
+
+#include <GLFW/glfw3.h>
+#include <imgui.h>
+#include <imgui_impl_glfw.h>
+#include <imgui_impl_opengl3.h>
+#include <implot.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "gui/fonts.h"
+#include "gui/picture.h"
+#include "gui/workbench.h"
+
+namespace wide::gui {
+namespace {
+
+// Note [When to draw]
+// Nothing is drawn while nothing happens: the loop sleeps until an event comes, or a job has something to
+// show. After an event frames follow for kLively seconds, since tooltips, fades and layouts take more than
+// one. While a child process takes timings there is at most one frame a second, whatever the mouse does.
+constexpr double kLively = 0.7;
+constexpr double kWhileMeasuring = 1.0;
+constexpr double kWhileWorking = 0.1;  // progress of jobs
+constexpr float kFontSize = 15;        // pixels at scale 1
+
+using Clock = std::chrono::steady_clock;
+
+std::string last_error;
+
+// GLFW and ImGui for as long as the object lives.
+class Display {
+ public:
+  // Throws nothing; `problem` says why there is no window.
+  Display(const WindowOptions& options, std::string& problem) {
+    glfwSetErrorCallback([](int, const char* text) { last_error = text ? text : ""; });
+    if (glfwInit() == GLFW_FALSE) {
+      problem = last_error.empty() ? "GLFW cannot start" : last_error;
+      return;
+    }
+    started_ = true;
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+    glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+    glfwWindowHint(GLFW_VISIBLE, options.screenshot.empty() ? GLFW_TRUE : GLFW_FALSE);
+    // "widebench" as X11 class and Wayland id, so that desktops group and name it.
+    glfwWindowHintString(GLFW_X11_CLASS_NAME, "widebench");
+    window = glfwCreateWindow(options.width, options.height, "Widebench", nullptr, nullptr);
+    if (!window) {
+      problem = last_error.empty() ? "no window with OpenGL 3.3 can be made" : last_error;
+      return;
+    }
+    glfwMakeContextCurrent(window);
+    glfwSwapInterval(options.screenshot.empty() ? 1 : 0);
+  }
+  ~Display() {
+    if (bound_) {
+      ImGui_ImplOpenGL3_Shutdown();
+      ImGui_ImplGlfw_Shutdown();
+    }
+    if (ImPlot::GetCurrentContext()) ImPlot::DestroyContext();
+    if (ImGui::GetCurrentContext()) ImGui::DestroyContext();
+    if (window) glfwDestroyWindow(window);
+    if (started_) glfwTerminate();
+  }
+  Display(const Display&) = delete;
+  Display& operator=(const Display&) = delete;
+
+  void start_imgui() {
+    ImGui::CreateContext();
+    ImPlot::CreateContext();
+    auto& io = ImGui::GetIO();
+    io.IniFilename = nullptr;  // the settings keep the layout
+    io.ConfigFlags |= ImGuiConfigFlags_DockingEnable | ImGuiConfigFlags_NavEnableKeyboard;
+    io.ConfigWindowsMoveFromTitleBarOnly = true;
+    io.ConfigDockingWithShift = false;
+    ImGui_ImplGlfw_InitForOpenGL(window, true);
+    bound_ = ImGui_ImplOpenGL3_Init("#version 330 core");
+  }
+
+  GLFWwindow* window = nullptr;
+
+ private:
+  bool started_ = false, bound_ = false;
+};
+
+// What the callbacks of GLFW reach.
+struct Loop {
+  Workbench* bench = nullptr;
+  Clock::time_point last_event = Clock::now();
+};
+
+Loop& loop_of(GLFWwindow* window) {
+  return *static_cast<Loop*>(glfwGetWindowUserPointer(window));
+}
+
+void touched(GLFWwindow* window) {
+  loop_of(window).last_event = Clock::now();
+}
+
+// Before ImGui's own callbacks, which call these.
+void set_callbacks(GLFWwindow* window) {
+  glfwSetCursorPosCallback(window, [](GLFWwindow* w, double, double) { touched(w); });
+  glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int, int, int) { touched(w); });
+  glfwSetScrollCallback(window, [](GLFWwindow* w, double, double) { touched(w); });
+  glfwSetKeyCallback(window, [](GLFWwindow* w, int, int, int, int) { touched(w); });
+  glfwSetCharCallback(window, [](GLFWwindow* w, unsigned) { touched(w); });
+  glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int) { touched(w); });
+  glfwSetWindowSizeCallback(window, [](GLFWwindow* w, int, int) { touched(w); });
+  glfwSetWindowRefreshCallback(window, touched);
+  glfwSetWindowContentScaleCallback(window, [](GLFWwindow* w, float x, float) {
+    touched(w);
+    loop_of(w).bench->restyle(x);
+  });
+  glfwSetWindowCloseCallback(window, [](GLFWwindow* w) {
+    touched(w);
+    glfwSetWindowShouldClose(w, GLFW_FALSE);
+    loop_of(w).bench->ask_to_close();
+  });
+  glfwSetDropCallback(window, [](GLFWwindow* w, int count, const char** paths) {
+    touched(w);
+    loop_of(w).bench->open_files(std::vector<std::string>(paths, paths + count));
+  });
+}
+
+// `step`: seconds since the last frame, where the clock is not to be asked.
+void draw(GLFWwindow* window, Workbench& bench, double now, double step = 0) {
+  ImGui_ImplOpenGL3_NewFrame();
+  ImGui_ImplGlfw_NewFrame();
+  if (step > 0) ImGui::GetIO().DeltaTime = static_cast<float>(step);
+  ImGui::NewFrame();
+  bench.frame(now);
+  ImGui::Render();
+  int width = 0, height = 0;
+  glfwGetFramebufferSize(window, &width, &height);
+  clear_picture(width, height, bench.theme.window);
+  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+}
+
+// Sleeps until there is something to draw.
+void wait(const Loop& loop, const Clock::time_point& last_frame) {
+  const auto seconds_since = [](Clock::time_point when) {
+    return std::chrono::duration<double>(Clock::now() - when).count();
+  };
+  if (loop.bench->jobs.measuring()) {
+    for (double left = kWhileMeasuring; left > 0; left = kWhileMeasuring - seconds_since(last_frame))
+      glfwWaitEventsTimeout(left);
+  } else if (seconds_since(loop.last_event) < kLively) {
+    glfwPollEvents();
+  } else if (loop.bench->jobs.busy()) {
+    glfwWaitEventsTimeout(kWhileWorking);
+  } else if (ImGui::GetIO().WantTextInput) {
+    glfwWaitEventsTimeout(0.5);  // the cursor blinks
+  } else if (!loop.bench->notices.shown().empty()) {
+    glfwWaitEventsTimeout(1);  // some go by themselves
+  } else {
+    glfwWaitEvents();
+  }
+}
+
+// Draws when all is open and nothing moves, then writes what is seen. No frame before that, and time goes in
+// equal steps: the same picture comes out each time.
+WindowEnd take_picture(GLFWwindow* window, Workbench& bench, const WindowOptions& options) {
+  constexpr double kStep = 1.0 / 60;
+  const Offscreen target(options.width, options.height);
+  const auto begun = Clock::now();
+  for (int frame = 0, still = 0; still < 12; ++frame) {
+    while (bench.jobs.busy()) {
+      if (!bench.jobs.pump()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      still = 0;
+      if (std::chrono::duration<double>(Clock::now() - begun).count() > 120) {
+        return {.exit_code = 70, .error = "the picture was not ready after two minutes"};
+      }
+    }
+    glfwPollEvents();
+    if (++still == 2 && !options.panel.empty()) bench.show(options.panel);
+    draw(window, bench, bench.demo ? 10 : frame * kStep, kStep);
+  }
+  for (const auto& notice : bench.notices.shown()) {
+    if (notice.level == Level::kError) return {.exit_code = 2, .error = notice.title + ": " + notice.text};
+  }
+  const auto problem = target.write(options.screenshot);
+  return {.exit_code = problem.empty() ? 0 : 2, .error = problem};
+}
+
+void interact(GLFWwindow* window, Workbench& bench, Loop& loop) {
+  const auto begun = Clock::now();
+  auto last_frame = begun;
+  while (!bench.closed()) {
+    wait(loop, last_frame);
+    last_frame = Clock::now();
+    draw(window, bench, std::chrono::duration<double>(last_frame - begun).count());
+    glfwSwapBuffers(window);
+  }
+}
+
+std::string no_display(const std::string& problem) {
+  return problem +
+         (std::getenv("DISPLAY") || std::getenv("WAYLAND_DISPLAY") ? "" : "; no display is set ($DISPLAY)");
+}
+
+}  // namespace
+
+WindowEnd run_window(const Host& host, const WindowOptions& options) {
+  std::string problem;
+  Display display(options, problem);
+  if (!problem.empty()) return {.exit_code = 2, .error = no_display(problem), .no_display = true};
+  display.start_imgui();
+  const auto file = options.demo ? std::filesystem::path() : settings_file();
+  auto settings = file.empty() ? Settings{} : read_settings(file);
+  if (!options.theme.empty()) settings.dark = options.theme == "dark";
+  if (options.scale > 0) settings.scale = std::clamp(options.scale, 0.5, 3.0);
+  if (!settings.layout.empty())
+    ImGui::LoadIniSettingsFromMemory(settings.layout.c_str(), settings.layout.size());
+
+  Host given = host;
+  if (!options.database.empty()) given.database = options.database;
+  Workbench bench(std::move(given), settings, options.demo);
+  bench.jobs.wake = [] { glfwPostEmptyEvent(); };  // before the first job; jobs end before the display does
+  bench.fonts = load_fonts(kFontSize);
+  ImGui::GetStyle().FontSizeBase = kFontSize;
+  float scale = 1;
+  glfwGetWindowContentScale(display.window, &scale, nullptr);
+  bench.restyle(options.screenshot.empty() ? scale : 1);
+  bool told = false;
+  const auto keep = [&] {
+    if (file.empty() || !options.screenshot.empty()) return;
+    const auto reason = write_settings(file, bench.settings);
+    if (!reason.empty() && !told) bench.notices.post(Level::kWarning, "Settings are not kept", reason);
+    told = told || !reason.empty();
+  };
+  bench.settings_changed = keep;
+  if (!options.files.empty()) bench.open_files(options.files);
+  const auto subject = options.subject.empty() && options.demo ? std::string("resblock") : options.subject;
+  if (!subject.empty()) bench.open_source({.subject = subject});
+  if (!options.panel.empty() && !bench.show(options.panel)) {
+    std::string names;
+    for (const auto& panel : bench.panels) names.append(names.empty() ? "" : ", ").append(panel.id);
+    return {.exit_code = 2, .error = "there is no panel '" + options.panel + "'; there are " + names};
+  }
+  if (!options.screenshot.empty()) return take_picture(display.window, bench, options);
+  Loop loop{.bench = &bench};
+  glfwSetWindowUserPointer(display.window, &loop);
+  ImGui_ImplGlfw_RestoreCallbacks(display.window);
+  set_callbacks(display.window);
+  ImGui_ImplGlfw_InstallCallbacks(display.window);
+  interact(display.window, bench, loop);
+  std::size_t size = 0;
+  const char* layout = ImGui::SaveIniSettingsToMemory(&size);
+  bench.settings.layout.assign(layout, size);
+  keep();
+  return {};
+}
+
+}  // namespace wide::gui

@@ -1,0 +1,322 @@
+#include "gui/workbench.h"
+
+#include <imgui_internal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <thread>
+
+#include "gui/icons.h"
+
+namespace wide::gui {
+namespace {
+
+std::string local_time() {
+  const auto now = std::time(nullptr);
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  char text[16];
+  std::strftime(text, sizeof text, "%H:%M:%S", &parts);
+  return text;
+}
+
+std::string device_text(const app::Engine& engine) {
+  std::string text;
+  if (!engine.devices) return text;
+  for (const auto& device : engine.devices()) {
+    if (!device.usable) continue;
+    if (!text.empty()) text += "   ";
+    text += device.name;
+    if (!device.description.empty()) text.append(": ").append(device.description);
+  }
+  text.append(", ")
+      .append(std::to_string(std::max(1U, std::thread::hardware_concurrency())))
+      .append(" threads");
+  return text;
+}
+
+}  // namespace
+
+Workbench::Workbench(Host given, Settings kept, bool with_demo)
+    : host(std::move(given)), settings(std::move(kept)), demo(with_demo) {
+  theme = settings.dark ? dark_theme() : light_theme();
+  notices.time_text =
+      demo ? std::function<std::string()>([] { return std::string("12:00:00"); }) : local_time;
+  device_text_ = demo ? "cpu: demo" : device_text(host.engine);
+  jobs.failed = [this](const JobView& job) {
+    notices.post(Level::kError, job.title + " did not work", job.text);
+  };
+  jobs.ended = [this](const JobView& job) {
+    if (job.state == JobState::kCancelled) notices.post(Level::kInfo, "Cancelled", job.title);
+  };
+  commands.failed = [this](const std::string& id, const std::string& message) {
+    const auto* command = commands.find(id);
+    notices.post(Level::kError, (command ? command->title : id) + " did not work", message);
+  };
+  add_commands();
+  add_view_commands();
+  add_panels(*this);
+}
+
+Workbench::~Workbench() = default;
+
+Ui Workbench::ui() const {
+  auto& self = const_cast<Workbench&>(*this);
+  return {theme, fonts, self.commands, self.jobs, self.notices, self.selection, now_, demo, host.program};
+}
+
+void Workbench::add_panel(Panel panel) {
+  const auto id = panel.id;
+  commands.add({.id = "view." + id,
+                .title = "Show " + panel.title,
+                .menu = "View",
+                .icon = panel.icon,
+                .run = [this, id](const std::string&) { show(id); }});
+  panels.push_back(std::move(panel));
+}
+
+bool Workbench::show(const std::string& id) {
+  for (auto& panel : panels) {
+    if (panel.id != id) continue;
+    panel.open = panel.raise = true;
+    return true;
+  }
+  return false;
+}
+
+void Workbench::restyle(float display_scale) {
+  display_scale_ = display_scale;
+  restyle_ = true;
+}
+
+void Workbench::change_scale(double scale) {
+  settings.scale = std::clamp(scale, 0.5, 3.0);
+  restyle_ = true;
+  if (settings_changed) settings_changed();
+}
+
+void Workbench::ask_to_close() {
+  if (jobs.busy()) {
+    closing_ = true;
+  } else {
+    closed_ = true;
+  }
+}
+
+void Workbench::shortcuts() {
+  for (const auto& command : commands.all()) {
+    if (command.chord == 0) continue;
+    if (ImGui::Shortcut(command.chord, ImGuiInputFlags_RouteGlobal | ImGuiInputFlags_RouteOverFocused)) {
+      const auto id = command.id;
+      const auto reason = commands.run(id);
+      if (!reason.empty()) notices.post(Level::kWarning, "This cannot be done now", reason);
+      return;
+    }
+  }
+}
+
+void Workbench::frame(double now) {
+  now_ = now;
+  if (restyle_) {
+    auto& style = ImGui::GetStyle();
+    style.FontScaleMain = static_cast<float>(settings.scale);
+    style.FontScaleDpi = display_scale_;
+    theme = settings.dark ? dark_theme() : light_theme();
+  }
+  jobs.pump();
+  notices.expire(now);
+  const auto seen = ui();
+  if (restyle_) {
+    ImGui::PushFont(fonts.text, ImGui::GetStyle().FontSizeBase);
+    apply(theme);  // after the scale is in force: sizes are in em
+    ImGui::PopFont();
+    restyle_ = false;
+  }
+  shortcuts();
+  draw_menu(seen);
+  draw_dock();
+  for (auto& panel : panels) {
+    if (!panel.open) continue;
+    if (panel.raise) ImGui::SetNextWindowFocus();
+    panel.raise = false;
+    ImGui::SetNextWindowSize({30 * em(), 20 * em()}, ImGuiCond_FirstUseEver);
+    std::string label = panel.icon;
+    label.append("  ").append(panel.title).append("###").append(panel.title);
+    if (ImGui::Begin(label.c_str(), &panel.open, ImGuiWindowFlags_NoCollapse)) panel.draw(seen);
+    ImGui::End();
+  }
+  files.draw(seen);
+  palette.draw(seen);
+  draw_help(seen);
+  draw_closing();
+  draw_notices(seen);
+}
+
+void Workbench::draw_menu_items(const Ui& ui, const std::string& menu) {
+  for (const auto& command : commands.all()) {
+    if (command.menu != menu) continue;
+    const auto reason = commands.refusal(command.id);
+    const auto keys = chord_text(command.chord);
+    const bool ticked = command.checked && command.checked();
+    std::string label = command.icon.empty() ? "      " : command.icon + "  ";
+    label.append(command.title).append("###").append(command.id);
+    if (ImGui::MenuItem(label.c_str(), keys.empty() ? nullptr : keys.c_str(), ticked, reason.empty())) {
+      const auto id = command.id;
+      commands.run(id);
+      return;
+    }
+    if (!reason.empty() &&
+        ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled | ImGuiHoveredFlags_ForTooltip)) {
+      tooltip(reason);
+    }
+  }
+  (void)ui;
+}
+
+void Workbench::draw_menu(const Ui& ui) {
+  if (!ImGui::BeginMainMenuBar()) return;
+  for (const char* menu : {"File", "Edit", "View", "Run", "Help"}) {
+    if (!ImGui::BeginMenu(menu)) continue;
+    draw_menu_items(ui, menu);
+    if (std::string_view(menu) == "File" && !settings.recent.empty()) {
+      ImGui::Separator();
+      if (ImGui::BeginMenu("Recent")) {
+        const auto recent = settings.recent;
+        for (const auto& source : recent) {
+          const auto label =
+              title(source) + "   " +
+              std::to_string(source.weights.empty() ? source.copies
+                                                    : static_cast<std::int64_t>(source.weights.size())) +
+              " members";
+          ImGui::PushID(&source - recent.data());
+          if (ImGui::MenuItem(label.c_str())) open_source(source);
+          ImGui::PopID();
+        }
+        ImGui::EndMenu();
+      }
+    }
+    ImGui::EndMenu();
+  }
+  const float room = ImGui::GetContentRegionAvail().x;
+  const float search_width = std::min(20 * em(), 0.45F * room);
+  const auto& status = device_text_;
+  const float status_width = ImGui::CalcTextSize(status.c_str()).x;
+  const bool status_fits = room > search_width + status_width + 4 * em();
+  ImGui::SetCursorPosX(ImGui::GetCursorPosX() +
+                       std::max(0.0F, (room - search_width - (status_fits ? status_width : 0)) / 2));
+  ImGui::PushStyleColor(ImGuiCol_Text, theme.faint);
+  constexpr const char* kWhole = "\xef\x80\x82  search commands   Ctrl+Shift+P###search";
+  const bool whole = ImGui::CalcTextSize(kWhole, nullptr, true).x + em() < search_width;
+  if (ImGui::Button(whole ? kWhole : "\xef\x80\x82  search###search", {search_width, 0})) palette.open();
+  ImGui::PopStyleColor();
+  if (status_fits) {
+    ImGui::PushStyleColor(ImGuiCol_Text, theme.faint);
+    right_text(status);
+    ImGui::PopStyleColor();
+  }
+  ImGui::EndMainMenuBar();
+}
+
+void Workbench::default_layout(unsigned dock) {
+  ImGui::DockBuilderRemoveNode(dock);
+  ImGui::DockBuilderAddNode(dock, ImGuiDockNodeFlags_DockSpace);
+  ImGui::DockBuilderSetNodeSize(dock, ImGui::GetMainViewport()->WorkSize);
+  ImGuiID middle = dock;
+  const ImGuiID below = ImGui::DockBuilderSplitNode(middle, ImGuiDir_Down, 0.15F, nullptr, &middle);
+  ImGuiID left = ImGui::DockBuilderSplitNode(middle, ImGuiDir_Left, 0.235F, nullptr, &middle);
+  const ImGuiID right = ImGui::DockBuilderSplitNode(middle, ImGuiDir_Right, 0.30F, nullptr, &middle);
+  const ImGuiID left_below = ImGui::DockBuilderSplitNode(left, ImGuiDir_Down, 0.30F, nullptr, &left);
+  for (auto& panel : panels) {
+    const ImGuiID node = panel.place == Place::kLeft        ? left
+                         : panel.place == Place::kLeftBelow ? left_below
+                         : panel.place == Place::kRight     ? right
+                         : panel.place == Place::kBelow     ? below
+                                                            : middle;
+    const auto label = "###" + panel.title;
+    ImGui::DockBuilderDockWindow(label.c_str(), node);
+    panel.open = true;
+  }
+  ImGui::DockBuilderFinish(dock);
+}
+
+void Workbench::draw_dock() {
+  const ImGuiID dock = ImGui::GetID("workbench");
+  const bool first = !laid_out_;
+  laid_out_ = true;
+  if (reset_layout_ || (first && ImGui::DockBuilderGetNode(dock) == nullptr)) {
+    default_layout(dock);
+    if (first || reset_layout_) {
+      for (const auto* id : {"models", "graph"}) show(id);
+    }
+    reset_layout_ = false;
+  }
+  // One cross per tab is enough.
+  ImGui::DockSpaceOverViewport(dock, ImGui::GetMainViewport(),
+                               static_cast<int>(ImGuiDockNodeFlags_NoCloseButton) |
+                                   static_cast<int>(ImGuiDockNodeFlags_NoWindowMenuButton));
+}
+
+void Workbench::draw_notices(const Ui& ui) {
+  const auto* viewport = ImGui::GetMainViewport();
+  float y = viewport->WorkPos.y + viewport->WorkSize.y - 0.8F * em();
+  const auto shown = notices.shown();  // a copy: a click may dismiss
+  for (auto one = shown.rbegin(); one != shown.rend(); ++one) {
+    const float width = std::min(30 * em(), 0.9F * viewport->WorkSize.x);
+    ImGui::SetNextWindowPos({viewport->WorkPos.x + viewport->WorkSize.x - 0.8F * em(), y}, ImGuiCond_Always,
+                            {1, 1});
+    ImGui::SetNextWindowSize({width, 0});
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1);
+    ImGui::PushStyleColor(ImGuiCol_WindowBg, theme.raised);
+    const auto name = "##notice" + std::to_string(one->id);
+    ImGui::Begin(name.c_str(), nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoDocking |
+                     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoFocusOnAppearing |
+                     ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoNav);
+    ImGui::BringWindowToDisplayFront(ImGui::GetCurrentWindow());
+    const float buttons =
+        2 * (1.3F * em() + 2 * ImGui::GetStyle().FramePadding.x) + ImGui::GetStyle().ItemSpacing.x;
+    const float edge = ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - buttons;
+    ImGui::PushTextWrapPos(edge - 0.5F * em());
+    badge(ui, one->level, one->title);
+    ImGui::PopTextWrapPos();
+    ImGui::SameLine(edge);
+    if (ImGui::Button(icon::kCopy)) ImGui::SetClipboardText((one->title + "\n" + one->text).c_str());
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip("Copy the whole text");
+    ImGui::SameLine();
+    if (ImGui::Button(icon::kCross)) notices.dismiss(one->id);
+    if (!one->text.empty()) {
+      ImGui::PushTextWrapPos(0);
+      const auto shortened = one->text.size() > 600 ? one->text.substr(0, 600) + "…" : one->text;
+      ImGui::TextUnformatted(shortened.c_str());
+      ImGui::PopTextWrapPos();
+    }
+    y -= ImGui::GetWindowSize().y + 0.4F * em();
+    ImGui::End();
+    ImGui::PopStyleColor();
+    ImGui::PopStyleVar();
+  }
+}
+
+void Workbench::draw_closing() {
+  constexpr const char* kName = "Work is going on###closing";
+  if (closing_ && !ImGui::IsPopupOpen(kName)) ImGui::OpenPopup(kName);
+  ImGui::SetNextWindowPos(ImGui::GetMainViewport()->GetWorkCenter(), ImGuiCond_Appearing, {0.5F, 0.5F});
+  if (!ImGui::BeginPopupModal(kName, nullptr, ImGuiWindowFlags_AlwaysAutoResize)) return;
+  for (const auto& job : jobs.list()) {
+    if (job.state < JobState::kDone) ImGui::BulletText("%s", job.title.c_str());
+  }
+  ImGui::TextUnformatted("Stop it and close? What is measured so far is kept.");
+  if (ImGui::Button("Stop and close")) {
+    jobs.cancel_all();
+    closed_ = true;
+  }
+  ImGui::SameLine();
+  if (ImGui::Button("Go on") || closed_ || !jobs.busy()) {
+    closing_ = false;
+    ImGui::CloseCurrentPopup();
+  }
+  ImGui::EndPopup();
+}
+
+}  // namespace wide::gui

@@ -1,0 +1,105 @@
+#pragma once
+// The whole window but for the window: what is open, commands, panels. Knows ImGui, no GLFW and no OpenGL, so
+// that tests drive it as a person would.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gui/file_dialog.h"
+#include "gui/palette.h"
+#include "gui/session.h"
+#include "gui/settings.h"
+#include "gui/ui.h"
+#include "gui/window.h"
+
+namespace wide::gui {
+
+struct ResultsPanels;
+
+/// Where a panel is docked at first.
+enum class Place { kLeft, kLeftBelow, kMiddle, kRight, kBelow };
+
+struct Panel {
+  std::string id;     ///< "graph": in commands ("view.graph") and for --open
+  std::string title;  ///< of its window, an id for tests: "//Graph"
+  const char* icon = "";
+  Place place = Place::kMiddle;
+  std::function<void(const Ui&)> draw;
+  bool open = true;
+  bool raise = false;  ///< bring it to the front in the next frame
+};
+
+class Workbench {
+ public:
+  Workbench(Host host, Settings settings, bool demo);
+  ~Workbench();
+  Workbench(const Workbench&) = delete;
+  Workbench& operator=(const Workbench&) = delete;
+
+  /// Adds a panel and its command. Before the first frame.
+  void add_panel(Panel panel);
+  /// Draws all, between ImGui's NewFrame and Render.
+  void frame(double now);
+  /// Files and folders that were dropped, chosen, or named on the command line.
+  void open_files(const std::vector<std::string>& paths);
+  void open_source(const ModelSource& source);
+  /// Builds what `session.wish` says.
+  void build();
+  void prove();
+  /// Lets a child process time what no earlier run has timed, then builds with what it found.
+  void measure();
+
+  /// Asks first when work goes on.
+  void ask_to_close();
+  bool closed() const { return closed_; }
+  /// Brings a panel to the front; false when there is none of that name.
+  bool show(const std::string& panel);
+  /// The theme and scale of the settings, in ImGui's style. Also when the display's scale changes.
+  void restyle(float display_scale);
+  Ui ui() const;
+
+  Host host;
+  Settings settings;
+  bool demo = false;
+  Theme theme;
+  Fonts fonts;
+  Commands commands;
+  Notices notices;
+  Selection selection;
+  Session session;
+  FileDialog files;
+  std::shared_ptr<ResultsPanels> results;  ///< state of sweep, profile and history
+  Palette palette;
+  std::vector<Panel> panels;
+  std::function<void()> settings_changed;  ///< the window keeps them
+
+ private:
+  void add_commands();
+  void add_view_commands();
+  void shortcuts();
+  void draw_menu(const Ui& ui);
+  void draw_menu_items(const Ui& ui, const std::string& menu);
+  void draw_dock();
+  void default_layout(unsigned dock);
+  void draw_notices(const Ui& ui);
+  void draw_closing();
+  void draw_help(const Ui& ui);
+  void show_model(std::shared_ptr<const ModelView> model);
+  void change_scale(double scale);
+
+  double now_ = 0;
+  float display_scale_ = 1;
+  bool restyle_ = true, reset_layout_ = false, laid_out_ = false;
+  bool closing_ = false, closed_ = false, help_ = false;
+  std::string device_text_;
+
+ public:
+  Jobs jobs;  ///< the last member: its threads end before what they use
+};
+
+/// The panels of this library, in the order of the work.
+void add_panels(Workbench& bench);
+
+}  // namespace wide::gui
