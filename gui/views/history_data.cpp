@@ -1,0 +1,225 @@
+#include "gui/views/history_data.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "formats/error.h"
+#include "gui/views/quantity.h"
+#include "gui/views/sweep_form.h"
+#include "gui/views/sweep_rows.h"
+#include "results/export.h"
+#include "results/table.h"
+
+namespace wide::gui {
+namespace {
+
+using results::OpenMode;
+using results::printable;
+using results::Store;
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text.append(text.empty() ? "" : ", ").append(printable(word, 60));
+  return text;
+}
+
+results::Side read_side(const Store& store, std::int64_t run) {
+  return {.name = "run " + std::to_string(run), .runs = {{store.run(run), store.cases(run)}}};
+}
+
+void add_run(Table& table, const results::RunSummary& run) {
+  const auto row = table.add_row();
+  const std::array<std::string, 13> cells = {"",
+                                             short_time(run.started),
+                                             printable(run.label, 100),
+                                             printable(run.preset, 60),
+                                             printable(run.device, 40),
+                                             "",
+                                             "",
+                                             std::string(results::name(run.status)),
+                                             joined(run.tags),
+                                             joined(run.baselines),
+                                             run.pinned ? "pinned" : "",
+                                             run.machine_key.substr(0, 6),
+                                             run.origin == "measured" ? "" : printable(run.origin, 20)};
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (table.columns()[i].kind == CellKind::kText) table.set(row, i, cells[i]);
+  }
+  table.set(row, 0, static_cast<double>(run.id));
+  table.set(row, 5, static_cast<double>(run.cases));
+  table.set(row, 6, static_cast<double>(run.passed));
+}
+
+}  // namespace
+
+std::string short_time(const std::string& iso) {
+  auto text = printable(iso, 20);
+  if (text.size() < 16 || text[10] != 'T') return text;
+  text[10] = ' ';
+  return text.substr(0, 16);
+}
+
+Table runs_table() {
+  const auto number = CellKind::kNumber;
+  return Table({{"run", "run", number, show_count},
+                {"started", "started"},
+                {"label", "label"},
+                {"preset", "preset"},
+                {"device", "device"},
+                {"cases", "cases", number, show_count},
+                {"passed", "passed", number, show_count},
+                {"status", "status"},
+                {"tags", "tags"},
+                {"baselines", "baseline"},
+                {"pinned", "pinned"},
+                {"machine", "machine"},
+                {"origin", "origin"}});
+}
+
+std::size_t HistoryData::row_of(std::int64_t run) const {
+  const auto found = std::find_if(runs.begin(), runs.end(), [&](const auto& r) { return r.id == run; });
+  return static_cast<std::size_t>(found - runs.begin());
+}
+
+HistoryData make_history(std::vector<results::RunSummary> runs) {
+  HistoryData data{.exists = true, .runs = std::move(runs), .table = runs_table()};
+  for (const auto& run : data.runs) add_run(data.table, run);
+  data.table.refresh();
+  return data;
+}
+
+HistoryData read_history(const std::filesystem::path& database) {
+  std::error_code failed;
+  if (!std::filesystem::exists(database, failed)) return {.database = database, .table = runs_table()};
+  const auto store = Store::open(database, OpenMode::kReadOnly);
+  auto runs = store.runs();
+  std::reverse(runs.begin(), runs.end());
+  auto data = make_history(std::move(runs));
+  data.database = database;
+  data.baselines = store.baselines();
+  return data;
+}
+
+RunData read_run(const std::filesystem::path& database, std::int64_t wanted) {
+  const auto store = Store::open(database, OpenMode::kReadOnly);
+  if (wanted == 0) {
+    const auto runs = store.runs();
+    if (runs.empty()) throw Error("runs", database.string() + ": holds no run yet");
+    wanted = runs.back().id;
+  }
+  RunData data{
+      .run = store.run(wanted), .cases = store.cases(wanted, /*with_samples=*/false), .table = sweep_table()};
+  add_cases(data.table, data.cases);
+  std::set<std::string> seen;
+  for (const auto& record : data.cases) {
+    if (seen.insert(record.subject).second) data.subjects.push_back(record.subject);
+  }
+  return data;
+}
+
+Table compare_table() {
+  const auto number = CellKind::kNumber;
+  return Table({{"subject", "subject"},
+                {"n", "N", number, show_count},
+                {"strategy", "strategy"},
+                {"dtype", "dtype"},
+                {"device", "device"},
+                {"mode", "mode"},
+                {"change", "verdict"},
+                {"ratio", "cost, second to first", CellKind::kInterval, show_change},
+                {"first", "first", number, show_time, "us"},
+                {"second", "second", number, show_time, "us"},
+                {"p", "p (Holm)", number, show_error},
+                {"against", "measured against"},
+                {"reasons", "why"}});
+}
+
+CompareData make_comparison(results::Comparison comparison) {
+  CompareData data{std::move(comparison), compare_table()};
+  for (const auto& change : data.comparison.cases) {
+    const auto row = data.table.add_row();
+    data.table.set(row, 0, printable(change.subject));
+    data.table.set(row, 1, static_cast<double>(change.n));
+    data.table.set(row, 2, printable(change.strategy));
+    data.table.set(row, 3, printable(change.dtype));
+    data.table.set(row, 4, printable(change.device));
+    data.table.set(row, 5, printable(change.mode));
+    data.table.set(row, 6, results::name(change.change));
+    data.table.set(row, 7, change.ratio);
+    data.table.set(row, 8, change.first_us);
+    data.table.set(row, 9, change.second_us);
+    data.table.set(row, 10, change.adjusted_p);
+    data.table.set(row, 11, change.reference.empty() ? "the clock alone" : printable(change.reference));
+    data.table.set(row, 12, joined(change.reasons));
+  }
+  const auto add_missing = [&](const std::vector<results::Missing>& missing, const std::string& where) {
+    for (const auto& one : missing) {
+      const auto row = data.table.add_row();
+      data.table.set(row, 0, printable(one.subject));
+      data.table.set(row, 1, static_cast<double>(one.n));
+      data.table.set(row, 6, "missing");
+      std::string why = "only in ";
+      data.table.set(row, 12, why.append(printable(where, 60)));
+    }
+  };
+  add_missing(data.comparison.only_in_first, data.comparison.first);
+  add_missing(data.comparison.only_in_second, data.comparison.second);
+  data.table.refresh();
+  return data;
+}
+
+std::vector<CompareData> compare_runs(const std::filesystem::path& database,
+                                      const std::vector<std::int64_t>& runs, bool across_machines) {
+  if (runs.size() < 2)
+    throw Error("compare", "select two runs or more: the first is what the others are compared with");
+  const auto store = Store::open(database, OpenMode::kReadOnly);
+  const auto first = read_side(store, runs.front());
+  results::CompareOptions options;
+  options.across_machines = across_machines;
+  std::vector<CompareData> all;
+  for (std::size_t i = 1; i < runs.size(); ++i)
+    all.push_back(make_comparison(results::compare(first, read_side(store, runs[i]), options)));
+  return all;
+}
+
+std::string headline(const results::Comparison& comparison) {
+  std::string text;
+  for (const auto& [change, count] : comparison.counts) {
+    text.append(text.empty() ? "" : ", ").append(std::to_string(count)).append(" ");
+    text.append(results::name(change));
+  }
+  if (text.empty()) text = "no case is in both";
+  if (comparison.geometric_mean.known())
+    text.append("; cost on the whole ").append(show_change(comparison.geometric_mean));
+  return text;
+}
+
+void export_run(const std::filesystem::path& database, std::int64_t run, const std::string& format,
+                const std::filesystem::path& file) {
+  const auto store = Store::open(database, OpenMode::kReadOnly);
+  const auto record = store.run(run);
+  const auto cases = store.cases(run);
+  std::vector<results::Trend> history;
+  if (format == "html") {
+    constexpr std::size_t kMostSubjects = 40;
+    std::set<std::string> subjects;
+    for (const auto& one : cases) {
+      if (subjects.size() < kMostSubjects && subjects.insert(one.subject).second)
+        history.push_back(results::trend(one.subject, store.trend(one.subject)));
+    }
+  }
+  results::write_text(file, results::exported(format, record, cases, history));
+}
+
+std::string compare_command(const std::filesystem::path& database, const std::vector<std::int64_t>& runs,
+                            bool across_machines) {
+  std::vector<std::string> words = {"runs", "compare"};
+  for (const auto run : runs) words.push_back(std::to_string(run));
+  if (across_machines) words.emplace_back("--across-machines");
+  words.insert(words.end(), {"--db", database.string()});
+  return command_text(words);
+}
+
+}  // namespace wide::gui

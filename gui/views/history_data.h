@@ -1,0 +1,73 @@
+#pragma once
+// The history of runs: what is stored, two sides compared, a subject over time. Each read is for a job.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "gui/views/table.h"
+#include "results/compare.h"
+#include "results/store.h"
+#include "results/trend.h"
+
+namespace wide::gui {
+
+struct HistoryData {
+  std::filesystem::path database;
+  bool exists = false;                    ///< false: there is no database yet, which is no error
+  std::vector<results::RunSummary> runs;  ///< newest first
+  std::vector<results::Baseline> baselines;
+  Table table;  ///< a row per run, in the order of `runs`
+
+  /// Its row; runs.size() when there is none.
+  std::size_t row_of(std::int64_t run) const;
+};
+
+/// Columns: run, started, label, preset, device, cases, passed, status, tags, baselines, pinned, machine,
+/// origin.
+Table runs_table();
+
+/// `runs` newest first.
+HistoryData make_history(std::vector<results::RunSummary> runs);
+/// Throws wide::Error when the file is there and cannot be read.
+HistoryData read_history(const std::filesystem::path& database);
+
+/// One run with its cases; samples are left out.
+struct RunData {
+  results::RunRecord run;
+  std::vector<results::CaseRecord> cases;
+  Table table;                        ///< as sweep_table()
+  std::vector<std::string> subjects;  ///< each once, in order
+};
+/// `wanted` 0: the newest one. Throws wide::Error.
+RunData read_run(const std::filesystem::path& database, std::int64_t wanted);
+
+/// A comparison and its rows.
+struct CompareData {
+  results::Comparison comparison;
+  Table table;
+};
+
+/// Columns: subject, n, strategy, dtype, device, mode, change, ratio, first, second, p, against, reasons.
+Table compare_table();
+CompareData make_comparison(results::Comparison comparison);
+/// The first run of `runs` with each of the others, in their order. Throws wide::Error.
+std::vector<CompareData> compare_runs(const std::filesystem::path& database,
+                                      const std::vector<std::int64_t>& runs, bool across_machines);
+
+/// "2 slower, 11 same; cost on the whole -1.20 % [-2.00, -0.40]"; below zero the second is faster.
+std::string headline(const results::Comparison& comparison);
+
+/// Writes the run's report in a format of results::export_formats(). Throws wide::Error.
+void export_run(const std::filesystem::path& database, std::int64_t run, const std::string& format,
+                const std::filesystem::path& file);
+
+/// "widebench runs compare 3 5 --db FILE".
+std::string compare_command(const std::filesystem::path& database, const std::vector<std::int64_t>& runs,
+                            bool across_machines);
+
+/// "2026-05-01T12:34:56Z" as "2026-05-01 12:34".
+std::string short_time(const std::string& iso);
+
+}  // namespace wide::gui

@@ -1,0 +1,197 @@
+#include "gui/views/profile_data.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "formats/error.h"
+#include "gui/views/quantity.h"
+#include "gui/views/time_view.h"
+#include "profiler/trace/chrome_import.h"
+#include "profiler/trace/kernels.h"
+#include "results/table.h"
+
+namespace wide::gui {
+namespace {
+
+using profiler::Trace;
+using results::printable;
+
+constexpr double kMicrosecond = 1e3;  // nanoseconds
+
+std::optional<profiler::Roofline> roofline_of(const Trace& trace, const profiler::Structure& structure,
+                                              const std::string& report) {
+  if (report.empty()) return std::nullopt;
+  const auto document = nlohmann::json::parse(report, nullptr, false);
+  if (!document.is_object() || !document.contains("roofline")) return std::nullopt;
+  const auto& found = document["roofline"];
+  if (!found.is_object() || !found.contains("peaks") || !found.contains("dtype") ||
+      !found["dtype"].is_string())
+    return std::nullopt;
+  const auto peaks = profiler::peaks_from_text(found["peaks"].dump());
+  return profiler::roofline(trace, structure, peaks, found["dtype"].get<std::string>());
+}
+
+double us(std::int64_t nanoseconds) {
+  return static_cast<double>(nanoseconds) / kMicrosecond;
+}
+
+std::string node_name(const Trace& trace, std::int32_t node) {
+  if (node < 0 || static_cast<std::size_t>(node) >= trace.nodes.size())
+    return "changes of layout at the exit";
+  return printable(trace.nodes[static_cast<std::size_t>(node)].name);
+}
+
+}  // namespace
+
+ProfileData read_profile(const std::filesystem::path& file, const std::string& report, const Step& step) {
+  step(0, "reading the trace");
+  auto data = make_profile(profiler::read_chrome_file(file), report, step);
+  data.file = file;
+  return data;
+}
+
+ProfileData make_profile(std::vector<Trace> traces, const std::string& report, const Step& step) {
+  if (traces.empty()) throw Error("trace", "there is no capture in the trace");
+  ProfileData data{.traces = std::move(traces), .nodes = node_table({}), .points = roofline_table({}, {})};
+  const auto found = std::find_if(data.traces.begin(), data.traces.end(),
+                                  [](const Trace& trace) { return trace.contender == "wide"; });
+  if (found != data.traces.end()) data.wide = static_cast<std::size_t>(found - data.traces.begin());
+  for (const auto& trace : data.traces) {
+    step(0.5, "looking at what ran");
+    data.structures.push_back(profiler::structure(trace));
+    data.activities.push_back(profiler::activity(trace, data.structures.back()));
+    data.kernels.push_back(kernel_table(trace, data.structures.back()));
+  }
+  const auto& wide = data.traces[data.wide];
+  const auto& structure = data.structures[data.wide];
+  for (std::size_t i = 0; i < data.traces.size(); ++i) {
+    if (i == data.wide || !data.structures[i].has_passes || !structure.has_passes) continue;
+    step(0.7, "comparing");
+    data.comparisons.push_back(profiler::compare(wide, structure, data.traces[i], data.structures[i]));
+    data.compared.push_back(i);
+  }
+  if (!data.comparisons.empty()) data.nodes = node_table(data.comparisons.front());
+  data.roofline = roofline_of(wide, structure, report);
+  if (data.roofline) data.points = roofline_table(*data.roofline, wide);
+  step(0.8, "laying out the timeline");
+  data.timeline = make_timeline(data.traces, data.structures);
+  return data;
+}
+
+Table kernel_table(const Trace& trace, const profiler::Structure& structure) {
+  const auto number = CellKind::kNumber;
+  Table table({{"name", "kernel"},
+               {"kind", "kind"},
+               {"count", "calls", number, show_count},
+               {"total", "total", number, show_time, "us"},
+               {"mean", "mean", number, show_time, "us"},
+               {"median", "median", number, show_time, "us"},
+               {"min", "shortest", number, show_time, "us"},
+               {"max", "longest", number, show_time, "us"},
+               {"share", "share", number, show_share}});
+  for (const auto& kernel : profiler::kernels(trace, structure)) {
+    const auto row = table.add_row();
+    table.set(row, 0, printable(kernel.name, 300));
+    table.set(row, 1, profiler::name(kernel.kind));
+    table.set(row, 2, static_cast<double>(kernel.count));
+    table.set(row, 3, us(kernel.total));
+    table.set(row, 4, kernel.mean() / kMicrosecond);
+    table.set(row, 5, kernel.median / kMicrosecond);
+    table.set(row, 6, us(kernel.min));
+    table.set(row, 7, us(kernel.max));
+    table.set(row, 8, kernel.share);
+  }
+  table.refresh();
+  return table;
+}
+
+Table node_table(const profiler::Comparison& comparison) {
+  const auto number = CellKind::kNumber;
+  Table table({{"node", "node"},
+               {"strategy", "strategy"},
+               {"wide", "wide", number, show_time, "us"},
+               {"rival", "rival", number, show_time, "us"},
+               {"gained", "rival / wide", number, show_ratio},
+               {"conversion", "layout", number, show_time, "us"},
+               {"launches", "launches", number, show_count},
+               {"rival_launches", "of the rival", number, show_count}});
+  for (const auto& node : comparison.nodes) {
+    const auto row = table.add_row();
+    table.set(row, 0, printable(node.name));
+    table.set(row, 1, printable(node.strategy));
+    table.set(row, 2, node.wide.wall_us);
+    table.set(row, 3, node.rival.wall_us);
+    if (node.wide.wall_us > 0 && node.rival.wall_us > 0)
+      table.set(row, 4, node.rival.wall_us / node.wide.wall_us);
+    table.set(row, 5, node.wide.on_the_clock(node.wide.conversion_us));
+    table.set(row, 6, node.wide.launches);
+    table.set(row, 7, node.rival.launches);
+  }
+  table.refresh();
+  return table;
+}
+
+Table roofline_table(const profiler::Roofline& roofline, const Trace& trace) {
+  const auto number = CellKind::kNumber;
+  Table table({{"node", "node"},
+               {"time", "time", number, show_time, "us"},
+               {"roof", "at best", number, show_time, "us"},
+               {"fraction", "of the roof", number, show_share},
+               {"intensity", "FLOP per byte", number, show_count},
+               {"rate", "speed", number, show_rate, "flop_per_s"},
+               {"share", "share of time", number, show_share},
+               {"bound", "held back by"}});
+  for (const auto& point : roofline.nodes) {
+    const auto row = table.add_row();
+    table.set(row, 0, node_name(trace, point.node));
+    table.set(row, 1, point.time_us);
+    table.set(row, 2, point.roof_us);
+    table.set(row, 3, point.fraction());
+    table.set(row, 4, point.intensity());
+    table.set(row, 5, point.flops_per_second());
+    table.set(row, 6, point.share);
+    table.set(row, 7, profiler::name(point.bound));
+  }
+  table.refresh();
+  return table;
+}
+
+std::vector<GainPart> gain_parts(const profiler::GainSplit& gain) {
+  std::string launches = "Fewer launches, each at ";
+  launches.append(show_time({gain.launch_us})).append(" of the rival's host.");
+  return {
+      {"launches removed", gain.launches_removed, launches},
+      {"idle recovered", gain.idle_recovered, "Other time in which nothing ran."},
+      {"kernel efficiency", gain.kernel_efficiency, "The work itself takes less, or more, time."},
+      {"layout copies", gain.layout_copies, "Work that only moves data; below zero where wide moves more."},
+      {"residual", gain.residual, "What capturing added or hid: the gain as timed, less the four others."}};
+}
+
+std::vector<std::string> summary(const ProfileData& data) {
+  std::vector<std::string> lines;
+  const auto add = [&](std::size_t i) {
+    const auto& activity = data.activities[i];
+    auto line = printable(data.traces[i].contender, 60);
+    line.append(": ")
+        .append(show_time({activity.per_pass(activity.wall) / kMicrosecond}))
+        .append(" a pass, ");
+    line.append(show_share({activity.busy_share()})).append(" busy, ");
+    line.append(show_count({activity.per_pass(activity.launches)})).append(" launches a pass");
+    lines.push_back(line);
+  };
+  for (std::size_t i = 0; i < data.traces.size(); ++i) {
+    if (i != data.wide) add(i);
+  }
+  add(data.wide);
+  return lines;
+}
+
+std::string badge_text(const profiler::Completeness& badge) {
+  if (badge.complete) return "complete";
+  std::string text = "incomplete, because ";
+  for (std::size_t i = 0; i < badge.because.size(); ++i)
+    text.append(i > 0 ? "; " : "").append(printable(badge.because[i]));
+  return text;
+}
+
+}  // namespace wide::gui

@@ -1,0 +1,67 @@
+#pragma once
+// A trace file with all that was read out of it, ready to be shown. Made on a job: a million events take
+// seconds.
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gui/views/table.h"
+#include "gui/views/timeline.h"
+#include "profiler/trace/activity.h"
+#include "profiler/trace/comparison.h"
+#include "profiler/trace/roofline.h"
+#include "profiler/trace/structure.h"
+#include "profiler/trace/trace.h"
+
+namespace wide::gui {
+
+struct ProfileData {
+  std::filesystem::path file;
+  std::vector<profiler::Trace> traces;  ///< as in the file
+  std::vector<profiler::Structure> structures;
+  std::vector<profiler::Activity> activities;
+  std::vector<Table> kernels;                     ///< one per trace
+  std::size_t wide = 0;                           ///< which of them is wide; 0 where none says so
+  std::vector<profiler::Comparison> comparisons;  ///< wide against each of the others
+  std::vector<std::size_t> compared;              ///< index into traces of each comparison's rival
+  Table nodes;                                    ///< of the first comparison
+  std::optional<profiler::Roofline> roofline;     ///< of wide
+  Table points;                                   ///< of the roofline, a row per node
+
+  Timeline timeline;
+};
+
+/// Steps of reading, for progress; throws what ends it.
+using Step = std::function<void(double fraction, const char* what)>;
+
+/// `report`: what `widebench profile --json --roofline` printed, for its roofline; may be empty. Throws
+/// wide::Error.
+ProfileData read_profile(const std::filesystem::path& file, const std::string& report, const Step& step);
+/// The same from traces in memory.
+ProfileData make_profile(std::vector<profiler::Trace> traces, const std::string& report, const Step& step);
+
+/// Columns: name, kind, count, total, mean, median, min, max, share. Times per pass where that says so.
+Table kernel_table(const profiler::Trace& trace, const profiler::Structure& structure);
+/// Columns: node, strategy, wide, rival, gained, conversion, launches, rival_launches.
+Table node_table(const profiler::Comparison& comparison);
+/// Columns: node, time, roof, fraction, intensity, rate, share, bound.
+Table roofline_table(const profiler::Roofline& roofline, const profiler::Trace& trace);
+
+/// One bar of the gain split. The bars add up to what was gained.
+struct GainPart {
+  std::string name;  ///< "launches removed"
+  double us = 0;     ///< per pass; negative: lost
+  std::string why;   ///< one sentence
+};
+std::vector<GainPart> gain_parts(const profiler::GainSplit& gain);
+
+/// "42.3 of 51.0 us a pass were busy" and such, a line each.
+std::vector<std::string> summary(const ProfileData& data);
+
+/// What the badge of a trace says: "complete", or "incomplete, because …".
+std::string badge_text(const profiler::Completeness& badge);
+
+}  // namespace wide::gui

@@ -1,0 +1,183 @@
+#include "gui/views/sweep_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "gui/views/quantity.h"
+#include "results/table.h"
+
+namespace wide::gui {
+namespace {
+
+using results::CaseRecord;
+using results::printable;
+using results::Verdict;
+
+enum : std::size_t {
+  kSubject,
+  kN,
+  kStrategy,
+  kWide,
+  kEager,
+  kBest,
+  kVerdict,
+  kRival,
+  kRivalTime,
+  kShape,
+  kDevice,
+  kDtype,
+  kMode,
+  kError,
+  kReason
+};
+
+// {"batch":8,"height":32} as "batch 8, height 32".
+std::string shape_text(const nlohmann::json& shape) {
+  if (!shape.is_object()) return "";
+  std::string text;
+  for (const auto& [name, size] : shape.items()) {
+    text.append(text.empty() ? "" : ", ").append(printable(name, 40)).append(" ");
+    text.append(size.is_number_integer() ? std::to_string(size.get<std::int64_t>()) : "?");
+  }
+  return text;
+}
+
+const results::Rival* best_rival(const CaseRecord& record) {
+  const auto found = std::find_if(record.rivals.begin(), record.rivals.end(),
+                                  [&](const auto& rival) { return rival.name == record.best_rival; });
+  return found == record.rivals.end() ? nullptr : &*found;
+}
+
+// What tells one curve from another, most telling first.
+std::array<std::string, 6> names_of(const CaseRecord& record) {
+  return {printable(record.subject, 60), printable(record.strategy, 40), printable(record.dtype, 20),
+          printable(record.device, 20),  printable(record.mode, 20),     shape_text(record.shape)};
+}
+
+using Group = std::array<std::string, 6>;
+
+// Parts in which groups differ; the subject always.
+std::string title_of(const Group& group, const std::array<bool, 6>& differs) {
+  auto title = group[0];
+  for (std::size_t i = 1; i < group.size(); ++i) {
+    if (differs[i]) title.append(", ").append(group[i]);
+  }
+  return title;
+}
+
+void add_point(Series& series, const CaseRecord& record, Against against) {
+  const auto n = static_cast<double>(record.n);
+  const auto& speedup = against == Against::kEager ? record.speedup : record.speedup_best_rival;
+  if (record.verdict != Verdict::kPass) {
+    series.broken.push_back(n);
+  } else if (std::isfinite(speedup.value) && speedup.value > 0) {
+    const auto at = std::lower_bound(series.n.begin(), series.n.end(), n) - series.n.begin();
+    const bool band = speedup.known() && speedup.low > 0;
+    series.n.insert(series.n.begin() + at, n);
+    series.value.insert(series.value.begin() + at, speedup.value);
+    series.low.insert(series.low.begin() + at, band ? speedup.low : speedup.value);
+    series.high.insert(series.high.begin() + at, band ? speedup.high : speedup.value);
+  }
+}
+
+}  // namespace
+
+Table sweep_table() {
+  const auto number = CellKind::kNumber, interval = CellKind::kInterval;
+  return Table({{"subject", "subject"},
+                {"n", "N", number, show_count},
+                {"strategy", "strategy"},
+                {"wide", "wide", interval, show_time, "us"},
+                {"eager", "over N eager", interval, show_ratio},
+                {"best", "over best rival", interval, show_ratio},
+                {"verdict", "verdict"},
+                {"rival", "best rival"},
+                {"rival_time", "its time", interval, show_time, "us"},
+                {"shape", "shape"},
+                {"device", "device"},
+                {"dtype", "dtype"},
+                {"mode", "mode"},
+                {"error", "largest error", number, show_error},
+                {"reason", "reason"}});
+}
+
+void add_cases(Table& table, const std::vector<CaseRecord>& cases) {
+  for (const auto& record : cases) {
+    const auto row = table.add_row();
+    table.set(row, kSubject, printable(record.subject));
+    table.set(row, kShape, shape_text(record.shape));
+    table.set(row, kDevice, printable(record.device));
+    table.set(row, kDtype, printable(record.dtype));
+    table.set(row, kMode, printable(record.mode));
+    table.set(row, kN, static_cast<double>(record.n));
+    table.set(row, kStrategy, printable(record.strategy));
+    table.set(row, kVerdict, verdict_word(record));
+    table.set(row, kError, results::max_abs_err(record));
+    table.set(row, kReason, printable(record.reason, 1000));
+    if (record.verdict != Verdict::kPass) continue;
+    table.set(row, kWide, record.wide.ci95.known() ? record.wide.ci95 : Interval{record.wide.median_us});
+    table.set(row, kRival, printable(record.best_rival));
+    if (const auto* rival = best_rival(record))
+      table.set(row, kRivalTime,
+                rival->time.ci95.known() ? rival->time.ci95 : Interval{rival->time.median_us});
+    table.set(row, kEager, record.speedup);
+    table.set(row, kBest, record.speedup_best_rival);
+  }
+  table.refresh();
+}
+
+std::string verdict_word(const CaseRecord& record) {
+  if (record.verdict != Verdict::kPass) return std::string(results::name(record.verdict));
+  if (std::isnan(record.speedup_best_rival.value)) return "pass";
+  return std::string(profiler::name(profiler::judge(record.speedup_best_rival, record.noise_floor)));
+}
+
+Meaning meaning(std::string_view word) {
+  if (word == "faster" || word == "pass") return Meaning::kGood;
+  if (word == "slower") return Meaning::kBad;
+  if (word == "same") return Meaning::kSame;
+  if (word == "fail" || word == "error" || word == "oom" || word == "timeout") return Meaning::kBroken;
+  return Meaning::kUnclear;  // "inconclusive", "not comparable", "skipped"
+}
+
+std::vector<Series> speedup_series(const std::vector<CaseRecord>& cases, Against against, std::size_t most) {
+  std::vector<Group> order;
+  std::map<Group, Series> by_group;
+  for (const auto& record : cases) {
+    auto group = names_of(record);
+    const auto [place, fresh] = by_group.try_emplace(group);
+    if (fresh) order.push_back(std::move(group));
+    add_point(place->second, record, against);
+  }
+  std::erase_if(
+      order, [&](const Group& group) { return by_group[group].n.empty() && by_group[group].broken.empty(); });
+  std::stable_sort(order.begin(), order.end(), [&](const Group& a, const Group& b) {
+    return by_group[a].n.size() > by_group[b].n.size();
+  });
+  if (order.size() > most) order.resize(most);
+  std::array<bool, 6> differs{};
+  for (const auto& group : order) {
+    for (std::size_t i = 0; i < group.size(); ++i) differs[i] = differs[i] || group[i] != order.front()[i];
+  }
+  std::vector<Series> result;
+  for (const auto& group : order) {
+    result.push_back(std::move(by_group[group]));
+    result.back().title = title_of(group, differs);
+  }
+  return result;
+}
+
+std::string totals(const std::vector<CaseRecord>& cases) {
+  std::map<Verdict, int> counts;
+  for (const auto& record : cases) ++counts[record.verdict];
+  std::string text;
+  for (const auto& [verdict, count] : counts) {
+    text.append(text.empty() ? "" : ", ").append(std::to_string(count)).append(" ");
+    text.append(results::name(verdict));
+  }
+  return text;
+}
+
+}  // namespace wide::gui

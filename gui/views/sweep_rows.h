@@ -1,0 +1,45 @@
+#pragma once
+// Results of a sweep as table rows and as curves of speed-up over N.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gui/views/table.h"
+#include "results/record.h"
+
+namespace wide::gui {
+
+/// Columns: subject, n, strategy, wide, eager, best, verdict, rival, rival_time, shape, device, dtype, mode,
+/// error, reason.
+Table sweep_table();
+
+/// Adds a row per case. A case that did not pass has no times and no speed-up in it: its verdict stands
+/// there, loud.
+void add_cases(Table& table, const std::vector<results::CaseRecord>& cases);
+
+/// "pass", "fail", …; of a pass "faster", "slower", "same" or "inconclusive" against the best rival.
+std::string verdict_word(const results::CaseRecord& record);
+
+/// What a verdict word means to the reader.
+enum class Meaning : std::uint8_t { kGood, kBad, kSame, kUnclear, kBroken };
+/// "faster" is good; "slower" bad; "fail", "error", "oom", "timeout" broken.
+Meaning meaning(std::string_view word);
+
+/// Speed-up over N of cases that differ in N only.
+struct Series {
+  std::string title;                        ///< "resblock": as much as tells it from the others
+  std::vector<double> n, value, low, high;  ///< by ascending n; low and high equal value where not known
+  std::vector<double> broken;               ///< N of cases that did not pass
+};
+
+enum class Against : std::uint8_t { kEager, kBestRival };
+
+/// At most `most` series, those with most points first among equals in order of appearance.
+std::vector<Series> speedup_series(const std::vector<results::CaseRecord>& cases, Against against,
+                                   std::size_t most = 12);
+
+/// "pass 41, fail 2": counts of verdicts.
+std::string totals(const std::vector<results::CaseRecord>& cases);
+
+}  // namespace wide::gui

@@ -1,0 +1,110 @@
+// Results as rows and curves; progress from lines.
+#include "gui/views/sweep_rows.h"
+
+#include <gtest/gtest.h>
+
+#include "gui/views/sweep_progress.h"
+
+namespace wide::gui {
+namespace {
+
+using results::CaseRecord;
+using results::Verdict;
+
+CaseRecord passed(const std::string& subject, std::int64_t n, double speedup) {
+  CaseRecord record;
+  record.subject = subject, record.n = n, record.device = "cpu", record.dtype = "float32",
+  record.mode = "eager";
+  record.strategy = "auto", record.shape = {{"batch", 8}};
+  record.verdict = Verdict::kPass;
+  record.checks = {{.what = "member against its own run", .max_abs_err = 3e-7, .passed = true}};
+  record.wide.median_us = 1520, record.wide.ci95 = {1520, 1500, 1540};
+  record.rivals = {{.name = "eager"}, {.name = "threads"}};
+  record.rivals[1].time.median_us = 2100;
+  record.best_rival = "threads";
+  record.speedup = {speedup * 2, speedup * 1.9, speedup * 2.1};
+  record.speedup_best_rival = {speedup, speedup * 0.98, speedup * 1.02};
+  record.noise_floor = {1, 0.995, 1.005};
+  return record;
+}
+
+CaseRecord failed(const std::string& subject, std::int64_t n) {
+  auto record = passed(subject, n, 5);
+  record.verdict = Verdict::kFail, record.reason = "member 2 is off by 0.5";
+  return record;
+}
+
+TEST(SweepRows, SayVerdictTimesAndIntervals) {
+  auto table = sweep_table();
+  add_cases(table, {passed("linear", 4, 1.4), passed("linear", 8, 0.5), passed("linear", 16, 1.001)});
+  const auto cell = [&](std::size_t row, std::string_view key) { return table.cell(row, table.column(key)); };
+  EXPECT_EQ(cell(0, "wide"), "1.52 ms [1.50, 1.54]");
+  EXPECT_EQ(cell(0, "rival"), "threads");
+  EXPECT_EQ(cell(0, "rival_time"), "2.10 ms");
+  EXPECT_EQ(cell(0, "best"), "1.40× [1.37, 1.43]");
+  EXPECT_EQ(cell(0, "shape"), "batch 8");
+  EXPECT_EQ(cell(0, "verdict"), "faster");
+  EXPECT_EQ(cell(1, "verdict"), "slower");
+  EXPECT_EQ(cell(0, "error"), "3.00e-07");
+}
+
+TEST(SweepRows, AFailedProofHasNoTimeAndNoSpeedup) {
+  auto table = sweep_table();
+  add_cases(table, {failed("linear", 4)});
+  for (const char* key : {"wide", "rival_time", "eager", "best"})
+    EXPECT_EQ(table.cell(0, table.column(key)), "–");
+  EXPECT_EQ(table.cell(0, table.column("verdict")), "fail");
+  EXPECT_EQ(table.cell(0, table.column("reason")), "member 2 is off by 0.5");
+  EXPECT_EQ(meaning("fail"), Meaning::kBroken);
+  const auto series = speedup_series({failed("linear", 4)}, Against::kEager);
+  ASSERT_EQ(series.size(), 1u);
+  EXPECT_TRUE(series[0].n.empty());
+  EXPECT_EQ(series[0].broken, (std::vector<double>{4}));
+}
+
+TEST(SweepRows, CurvesAreInOrderOfNAndNamedByWhatDiffers) {
+  std::vector<CaseRecord> cases = {passed("linear", 8, 2), passed("linear", 2, 1), passed("resblock", 2, 3)};
+  auto other = passed("linear", 2, 4);
+  other.strategy = "einsum";
+  cases.push_back(other);
+  const auto series = speedup_series(cases, Against::kBestRival);
+  ASSERT_EQ(series.size(), 3u);
+  EXPECT_EQ(series[0].n, (std::vector<double>{2, 8}));
+  EXPECT_EQ(series[0].value, (std::vector<double>{1, 2}));
+  EXPECT_EQ(series[0].title, "linear, auto");
+  EXPECT_EQ(series[1].title, "resblock, auto");
+  EXPECT_EQ(series[2].title, "linear, einsum");
+  EXPECT_EQ(speedup_series(cases, Against::kEager)[0].value, (std::vector<double>{2, 4}));
+  EXPECT_EQ(speedup_series(cases, Against::kEager, 1).size(), 1u);
+}
+
+TEST(SweepRows, ALonelySpeedupHasNoBand) {
+  auto record = passed("linear", 4, 2);
+  record.speedup = {2.0};
+  const auto series = speedup_series({record}, Against::kEager);
+  EXPECT_EQ(series[0].low, series[0].value);
+  EXPECT_EQ(series[0].high, series[0].value);
+}
+
+TEST(SweepProgress, IsReadFromTheLinesOfTheProgram) {
+  SweepProgress progress;
+  EXPECT_EQ(progress.fraction(), -1);
+  EXPECT_TRUE(take_line("run 7: 57 cases, 4 stored already, 53 to go", progress));
+  EXPECT_EQ(progress.run, 7);
+  EXPECT_EQ(progress.done, 4u);
+  EXPECT_TRUE(take_line("[5/57] linear n=4 pass 3.12x [3.01, 3.20] over eager (0.9 s), 1:20 left", progress));
+  EXPECT_EQ(progress.text(), "5 of 57 cases, 1:20 left");
+  EXPECT_EQ(progress.last, "linear n=4 pass 3.12x [3.01, 3.20] over eager (0.9 s)");
+  EXPECT_NEAR(progress.fraction(), 5.0 / 57, 1e-12);
+  EXPECT_TRUE(take_line("[57/57] mlp n=8 fail: member 3, off by 1 (0.9 s)", progress));
+  EXPECT_EQ(progress.left, "");
+  EXPECT_EQ(progress.last, "mlp n=8 fail: member 3, off by 1 (0.9 s)");
+  for (const char* line :
+       {"", "run", "run x: 3 cases", "[1/2", "[a/b] x", "warning: run 3 with these settings"})
+    EXPECT_FALSE(take_line(line, progress)) << line;
+  EXPECT_TRUE(take_line("run 8: 1 cases", progress));
+  EXPECT_EQ(progress.done, 0u);
+}
+
+}  // namespace
+}  // namespace wide::gui
