@@ -1,0 +1,219 @@
+// What can be done with the history.
+#include <imgui.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "gui/icons.h"
+#include "gui/panels/history/history_panel.h"
+#include "results/plot.h"
+#include "results/report.h"
+
+namespace wide::gui {
+namespace {
+
+using Shared = std::shared_ptr<HistoryPanel>;
+using results::Store;
+
+std::int64_t number_of(const std::string& text) {
+  std::int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+std::string no_run(const Shared& panel) {
+  return panel->run ? "" : "look at a run first: click one in the history";
+}
+
+std::string none_chosen(const Workbench& bench) {
+  return bench.selection.runs.empty() ? "no run is chosen" : "";
+}
+
+void add_reading(const Shared& panel, Workbench& bench) {
+  bench.commands.add({.id = "history.refresh",
+                      .title = "Read the history anew",
+                      .icon = icon::kReset,
+                      .run = [panel, &bench](const std::string&) { read_runs(panel, bench); }});
+  bench.commands.add(
+      {.id = "history.look", .title = "Look at a run", .run = [panel, &bench](const std::string& run) {
+         const auto id =
+             run.empty() && !bench.selection.runs.empty() ? bench.selection.runs.front() : number_of(run);
+         look_at(panel, bench, id);
+       }});
+  bench.commands.add({.id = "history.compare",
+                      .title = "Compare the chosen runs",
+                      .menu = "Run",
+                      .icon = icon::kProve,
+                      .run = [panel, &bench](const std::string&) { compare_chosen(panel, bench); },
+                      .refuse =
+                          [&bench] {
+                            return bench.selection.runs.size() < 2
+                                       ? "choose two runs or more with Ctrl+click; the first is what the "
+                                         "others are compared with"
+                                       : "";
+                          }});
+  bench.commands.add(
+      {.id = "history.copy_command",
+       .title = "Copy the comparison as command line",
+       .icon = icon::kTerminal,
+       .run =
+           [panel, &bench](const std::string&) {
+             const auto line =
+                 compare_command(panel->records->database, panel->compared, panel->across_machines);
+             ImGui::SetClipboardText(line.c_str());
+             bench.notices.post(Level::kInfo, "Copied", line);
+           },
+       .refuse = [panel] { return panel->comparisons.empty() ? "nothing is compared yet" : ""; }});
+  bench.commands.add({.id = "history.follow",
+                      .title = "Follow a subject over time",
+                      .run = [panel, &bench](const std::string& subject) {
+                        if (!subject.empty()) follow(panel, bench, subject);
+                      }});
+  bench.commands.add({.id = "history.show_in_sweep",
+                      .title = "Plot the run in the sweep panel",
+                      .icon = icon::kSweep,
+                      .run =
+                          [panel, &bench](const std::string&) {
+                            bench.show("sweep");
+                            bench.commands.run("sweep.show_run", std::to_string(panel->run->run.id));
+                          },
+                      .refuse = [panel] { return no_run(panel); }});
+}
+
+void add_changing(const Shared& panel, Workbench& bench) {
+  const auto add = [&](const char* id, const char* title, const char* icon, auto act) {
+    bench.commands.add({.id = id,
+                        .title = title,
+                        .icon = icon,
+                        .run =
+                            [panel, &bench, title, act](const std::string& argument) {
+                              const auto run = panel->run->run.id;
+                              change(panel, bench, title,
+                                     [act, run, argument](Store& store) { act(store, run, argument); });
+                            },
+                        .refuse = [panel] { return no_run(panel); }});
+  };
+  add("history.tag", "Tag the run", icon::kTag, [](Store& store, std::int64_t run, const std::string& tag) {
+    if (!tag.empty()) store.add_tag(run, tag);
+  });
+  add("history.untag", "Take a tag off the run", "",
+      [](Store& store, std::int64_t run, const std::string& tag) { store.remove_tag(run, tag); });
+  add("history.note", "Write a note to the run", "",
+      [](Store& store, std::int64_t run, const std::string& text) {
+        if (!text.empty()) store.add_note(run, text);
+      });
+  add("history.pin", "Pin or unpin the run", icon::kPin,
+      [](Store& store, std::int64_t run, const std::string&) {
+        for (const auto& one : store.runs()) {
+          if (one.id == run) store.set_pinned(run, !one.pinned);
+        }
+      });
+  add("history.baseline", "Make the run the baseline", "",
+      [](Store& store, std::int64_t run, const std::string& name) {
+        store.set_baseline(name.empty() ? "main" : name, {run});
+      });
+  bench.commands.add({.id = "history.delete",
+                      .title = "Delete the chosen runs…",
+                      .icon = icon::kTrash,
+                      .run =
+                          [panel, &bench](const std::string& answer) {
+                            if (answer != "yes") {
+                              panel->deleting = true;
+                              return;
+                            }
+                            change(panel, bench, "Deleting runs",
+                                   [runs = bench.selection.runs](Store& store) {
+                                     for (const auto run : runs) store.delete_run(run);
+                                   });
+                          },
+                      .refuse = [&bench] { return none_chosen(bench); }});
+  bench.commands.add({.id = "history.import",
+                      .title = "Import a report…",
+                      .menu = "File",
+                      .icon = icon::kImport,
+                      .run = [panel, &bench](const std::string& path) {
+                        const auto import = [panel, &bench](const std::string& file) {
+                          change(panel, bench, "Importing a report", [file](Store& store) {
+                            auto report = results::read_report(file);
+                            store.import_run(std::move(report.run), report.cases);
+                          });
+                        };
+                        if (!path.empty()) return import(path);
+                        bench.files.open("A report that widebench wrote", {".json"},
+                                         [import](const auto& files) { import(files.front()); });
+                      }});
+}
+
+void add_exports(const Shared& panel, Workbench& bench) {
+  const auto add_run = [&](const char* id, const char* title, const char* format, const char* ending) {
+    bench.commands.add({.id = id,
+                        .title = title,
+                        .icon = icon::kExport,
+                        .run =
+                            [panel, &bench, format, ending](const std::string& path) {
+                              const auto run = panel->run->run.id;
+                              const auto name = "run-" + std::to_string(run) + ending;
+                              panel->save.open(
+                                  bench.ui(), "Where to write the run", name,
+                                  [database = panel->records->database, run, format](const auto& file) {
+                                    export_run(database, run, format, file);
+                                  },
+                                  path);
+                            },
+                        .refuse = [panel] { return no_run(panel); }});
+  };
+  add_run("history.export_json", "Export the run as JSON…", "json", ".json");
+  add_run("history.export_csv", "Export the run as CSV…", "csv", ".csv");
+  add_run("history.export_html", "Export the run as HTML…", "html", ".html");
+  add_run("history.export_svg", "Export the run's plots as SVG…", "svg", ".svg");
+  const auto add_text = [&](const char* id, const char* title, const char* name, auto text, auto refuse) {
+    bench.commands.add({.id = id,
+                        .title = title,
+                        .icon = icon::kExport,
+                        .run =
+                            [panel, &bench, name, text](const std::string& path) {
+                              panel->save.open(
+                                  bench.ui(), "Where to write it", name,
+                                  [written = text(*panel)](const auto& file) { write_file(file, written); },
+                                  path);
+                            },
+                        .refuse = [panel, refuse] { return std::string(refuse(*panel)); }});
+  };
+  const auto compared = [](const HistoryPanel& p) {
+    return p.comparisons.empty() ? "nothing is compared yet" : "";
+  };
+  const auto followed = [](const HistoryPanel& p) {
+    return p.trend.series.empty() ? "no subject is followed" : "";
+  };
+  add_text(
+      "history.export_compare_csv", "Export the comparison as CSV…", "comparison.csv",
+      [](const HistoryPanel& p) { return to_csv(p.comparisons[p.comparison].table); }, compared);
+  add_text(
+      "history.export_compare_json", "Export the comparison as JSON…", "comparison.json",
+      [](const HistoryPanel& p) { return to_json(p.comparisons[p.comparison].comparison).dump(2) + "\n"; },
+      compared);
+  add_text(
+      "history.export_trend_svg", "Export the trend as SVG…", "trend.svg",
+      [](const HistoryPanel& p) { return results::history_plot(p.trend.series[p.series]); }, followed);
+  bench.commands.add(
+      {.id = "history.export_png",
+       .title = "Export the trend as PNG…",
+       .icon = icon::kExport,
+       .run =
+           [panel](const std::string& path) {
+             if (!path.empty()) return panel->picture.want(path);
+             panel->save.open_here("Where to write it", "trend.png",
+                                   [panel](const auto& file) { panel->picture.want(file); });
+           },
+       .refuse = [panel] { return panel->trend.series.empty() ? "no subject is followed" : ""; }});
+}
+
+}  // namespace
+
+void add_commands(const Shared& panel, Workbench& bench) {
+  add_reading(panel, bench);
+  add_changing(panel, bench);
+  add_exports(panel, bench);
+}
+
+}  // namespace wide::gui

@@ -1,0 +1,128 @@
+#include "gui/panels/history/history_panel.h"
+#include "gui/panels/shared/choices.h"
+
+#include <algorithm>
+
+#include "gui/icons.h"
+#include "gui/views/quantity.h"
+
+namespace wide::gui {
+namespace {
+
+void draw_export(const Ui& ui) {
+  if (ImGui::Button("\xef\x95\xae  Export###export")) ImGui::OpenPopup("exports");
+  if (!ImGui::BeginPopup("exports")) return;
+  for (const auto& command : ui.commands.all()) {
+    if (!command.id.starts_with("history.export_")) continue;
+    if (ImGui::MenuItem(command.title.c_str(), nullptr, false, ui.commands.refusal(command.id).empty()))
+      ui.commands.run(command.id);
+  }
+  ImGui::EndPopup();
+}
+
+void draw_actions(HistoryPanel& panel, const Ui& ui) {
+  command_button(ui, "history.compare", "\xef\x89\x8e  Compare###compare");
+  beside(9 * em());
+  ImGui::Checkbox("across machines", &panel.across_machines);
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip))
+    tooltip("Judge although machine, libraries or threads differ: what changed may then be the machine.");
+  beside("\xef\x95\xae  Export");
+  draw_export(ui);
+  beside("\xef\x95\xaf  Import a report…###import");
+  command_button(ui, "history.import", "\xef\x95\xaf  Import a report…###import");
+  beside("\xef\x8b\xaa###refresh");
+  command_button(ui, "history.refresh", "\xef\x8b\xaa###refresh");
+}
+
+// Ticks choose runs for a comparison; the rest of the row is to look at one.
+void draw_runs(HistoryPanel& panel, const Ui& ui, float height) {
+  auto& data = *panel.data;
+  TableOptions options;
+  options.id = "##runs";
+  options.height = height;
+  options.chosen = [&](std::size_t row) { return ui.selection.has_run(data.runs[row].id); };
+  options.tip = [&](std::size_t row) {
+    const auto& run = data.runs[row];
+    std::string text = "A click looks at the run; with Ctrl it is chosen to be compared.";
+    if (ui.selection.runs.size() > 1 && ui.selection.has_run(run.id))
+      text.append(ui.selection.runs.front() == run.id ? "\nThe others are compared with this one."
+                                                      : "\nCompared with the first that was chosen.");
+    return text;
+  };
+  const auto row = draw_table(ui, data.table, options);
+  if (!row) return;
+  const auto run = data.runs[*row].id;
+  if (ImGui::GetIO().KeyCtrl) {
+    ui.selection.toggle_run(run);
+    return;
+  }
+  ui.selection.runs = {run};
+  ++ui.selection.revision;
+  ui.commands.run("history.look", std::to_string(run));
+}
+
+void draw_tabs(HistoryPanel& panel, const Ui& ui) {
+  if (!ImGui::BeginTabBar("##tabs")) return;
+  struct Tab {
+    HistoryTab tab;
+    const char* title;
+    void (*draw)(HistoryPanel&, const Ui&);
+  };
+  for (const auto& [tab, title, draw_tab] :
+       {Tab{HistoryTab::kRun, "Run", draw_run}, Tab{HistoryTab::kCompare, "Compare", draw_comparison},
+        Tab{HistoryTab::kTrend, "Trend", draw_trend}}) {
+    if (!ImGui::BeginTabItem(title, nullptr, panel.raise == tab ? ImGuiTabItemFlags_SetSelected : 0))
+      continue;
+    draw_tab(panel, ui);
+    ImGui::EndTabItem();
+  }
+  panel.raise.reset();
+  ImGui::EndTabBar();
+}
+
+void draw_deleting(HistoryPanel& panel, const Ui& ui) {
+  constexpr const char* kPopup = "Delete runs?###delete";
+  if (panel.deleting) ImGui::OpenPopup(kPopup), panel.deleting = false;
+  ImGui::SetNextWindowPos(ImGui::GetMainViewport()->GetWorkCenter(), ImGuiCond_Appearing, {0.5F, 0.5F});
+  if (!ImGui::BeginPopupModal(kPopup, nullptr, ImGuiWindowFlags_AlwaysAutoResize)) return;
+  std::string text = ui.selection.runs.size() == 1 ? "Run" : "Runs";
+  for (const auto run : ui.selection.runs) text.append(" ").append(std::to_string(run));
+  text.append(" will be gone, with all cases, samples, notes and traces.");
+  ImGui::TextUnformatted(text.c_str());
+  if (ImGui::Button("Delete")) {
+    ui.commands.run("history.delete", "yes");
+    ImGui::CloseCurrentPopup();
+  }
+  ImGui::SameLine();
+  if (ImGui::Button("Keep") || ImGui::IsKeyPressed(ImGuiKey_Escape)) ImGui::CloseCurrentPopup();
+  ImGui::EndPopup();
+}
+
+}  // namespace
+
+void draw(HistoryPanel& panel, Workbench&, const Ui& ui) {
+  if (!panel.asked || panel.read != panel.records->revision) ui.commands.run("history.refresh");
+  panel.save.draw(ui);
+  if (!panel.data || panel.data->runs.empty()) {
+    empty_state(ui, icon::kHistory, "No run is kept yet",
+                "Every sweep is kept here with all its samples: to compare runs, to follow a subject over "
+                "time, to export.",
+                "sweep.start_small", "Measure the small sweep");
+    return;
+  }
+  draw_actions(panel, ui);
+  draw_filter(ui, panel.data->table, panel.runs, "##run_filter");
+  if (ui.selection.runs.size() > 1) {
+    ImGui::SameLine();
+    std::string text = std::to_string(ui.selection.runs.size());
+    ImGui::TextUnformatted(text.append(" chosen").c_str());
+  }
+  const float rows = static_cast<float>(std::min<std::size_t>(panel.data->table.shown().size(), 8) + 2);
+  const float height = std::min(rows * (ImGui::GetTextLineHeightWithSpacing() + 0.2F * em()),
+                                0.42F * ImGui::GetContentRegionAvail().y);
+  draw_runs(panel, ui, height);
+  draw_tabs(panel, ui);
+  draw_deleting(panel, ui);
+}
+
+}  // namespace wide::gui

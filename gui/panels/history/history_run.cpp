@@ -1,0 +1,105 @@
+// Jobs that read, compare and change the history.
+#include "formats/error.h"
+#include "gui/panels/history/history_panel.h"
+
+namespace wide::gui {
+namespace {
+
+using Shared = std::shared_ptr<HistoryPanel>;
+using results::OpenMode;
+using results::Store;
+
+// Runs that are gone are no longer chosen.
+void show_runs(HistoryPanel& panel, Selection& selection, std::shared_ptr<HistoryData> data) {
+  data->table.filter(panel.runs.filter);
+  panel.data = std::move(data);
+  const auto before = selection.runs.size();
+  std::erase_if(selection.runs,
+                [&](std::int64_t run) { return panel.data->row_of(run) == panel.data->runs.size(); });
+  if (selection.runs.size() != before) ++selection.revision;
+  if (panel.run && panel.data->row_of(panel.run->run.id) == panel.data->runs.size()) panel.run.reset();
+}
+
+}  // namespace
+
+void read_runs(const Shared& panel, Workbench& bench) {
+  panel->asked = true;
+  panel->read = panel->records->revision;
+  if (panel->records->database.empty()) return;
+  auto* selection = &bench.selection;
+  const auto database = panel->records->database;
+  bench.jobs.start(Lane::kFiles, "Reading the history",
+                   [panel, selection, database](const JobContext&) -> Apply {
+                     auto data = std::make_shared<HistoryData>(read_history(database));
+                     return [panel, selection, data] { show_runs(*panel, *selection, data); };
+                   });
+}
+
+void look_at(const Shared& panel, Workbench& bench, std::int64_t run) {
+  const auto database = panel->records->database;
+  bench.jobs.start(Lane::kFiles, "Reading run " + std::to_string(run),
+                   [panel, database, run](const JobContext&) -> Apply {
+                     auto data = std::make_shared<RunData>(read_run(database, run));
+                     return [panel, data] {
+                       data->table.filter(panel->cases.filter);
+                       panel->run = data;
+                       panel->raise = HistoryTab::kRun;
+                     };
+                   });
+}
+
+void compare_chosen(const Shared& panel, Workbench& bench) {
+  const auto database = panel->records->database;
+  const auto runs = bench.selection.runs;
+  const bool across = panel->across_machines;
+  bench.jobs.start(Lane::kFiles, "Comparing", [panel, database, runs, across](const JobContext&) -> Apply {
+    auto all = std::make_shared<std::vector<CompareData>>(compare_runs(database, runs, across));
+    return [panel, runs, all] {
+      panel->comparisons = std::move(*all);
+      panel->compared = runs;
+      panel->comparison = 0;
+      for (auto& comparison : panel->comparisons) comparison.table.filter(panel->changes.filter);
+      panel->raise = HistoryTab::kCompare;
+    };
+  });
+}
+
+void follow(const Shared& panel, Workbench& bench, const std::string& subject) {
+  const auto database = panel->records->database;
+  bench.jobs.start(
+      Lane::kFiles, "Following " + subject, [panel, database, subject](const JobContext&) -> Apply {
+        const auto store = Store::open(database, OpenMode::kReadOnly);
+        auto trend = std::make_shared<results::Trend>(results::trend(subject, store.trend(subject)));
+        return [panel, subject, trend] {
+          panel->trend = std::move(*trend);
+          panel->subject = subject;
+          panel->series = 0;
+          panel->raise = HistoryTab::kTrend;
+        };
+      });
+}
+
+void change(const Shared& panel, Workbench& bench, const std::string& title,
+            std::function<void(Store&)> act) {
+  auto* selection = &bench.selection;
+  const auto database = panel->records->database;
+  const auto looked_at = panel->run ? panel->run->run.id : 0;
+  bench.jobs.start(Lane::kFiles, title, [=, act = std::move(act)](const JobContext&) -> Apply {
+    {
+      auto store = Store::open(database, OpenMode::kReadWrite);
+      act(store);
+    }
+    auto data = std::make_shared<HistoryData>(read_history(database));
+    std::shared_ptr<RunData> run;
+    if (looked_at != 0 && data->row_of(looked_at) < data->runs.size())
+      run = std::make_shared<RunData>(read_run(database, looked_at));
+    return [panel, selection, data, run] {
+      show_runs(*panel, *selection, data);
+      if (!run) return;
+      run->table.filter(panel->cases.filter);
+      panel->run = run;
+    };
+  });
+}
+
+}  // namespace wide::gui

@@ -1,0 +1,167 @@
+// What can be done with profiles.
+#include <imgui.h>
+
+#include <nlohmann/json.hpp>
+
+#include "gui/icons.h"
+#include "gui/panels/profile/profile_panel.h"
+#include "gui/views/sweep_form.h"
+#include "presets/preset.h"
+#include "profiler/trace/chrome_export.h"
+
+namespace wide::gui {
+namespace {
+
+using Shared = std::shared_ptr<ProfilePanel>;
+
+bool running(const ProfilePanel& panel, const Workbench& bench) {
+  const auto job = bench.jobs.find(panel.job);
+  return job && job->state < JobState::kDone;
+}
+
+std::string no_profile(const Shared& panel) {
+  return panel->data ? "" : "no profile is open";
+}
+
+void add_running(const Shared& panel, Workbench& bench) {
+  bench.commands.add({.id = "profile.start",
+                      .title = "Profile: what runs, and why",
+                      .menu = "Run",
+                      .icon = icon::kProfile,
+                      .chord = ImGuiKey_F6,
+                      .run = [panel, &bench](const std::string&) { start_profile(panel, bench); },
+                      .refuse =
+                          [panel, &bench] {
+                            if (running(*panel, bench)) return "a profile is being taken";
+                            return bench.host.program.empty()
+                                       ? "this window was not started by the program that captures"
+                                       : "";
+                          }});
+  bench.commands.add(
+      {.id = "profile.cancel",
+       .title = "Cancel the profile",
+       .menu = "Run",
+       .icon = icon::kStop,
+       .run = [panel, &bench](const std::string&) { bench.jobs.cancel(panel->job); },
+       .refuse = [panel, &bench] { return running(*panel, bench) ? "" : "no profile is being taken"; }});
+  bench.commands.add({.id = "profile.open",
+                      .title = "Open a trace…",
+                      .menu = "File",
+                      .icon = icon::kFolderOpen,
+                      .run = [panel, &bench](const std::string& path) {
+                        const auto open = [panel, &bench](const std::string& file) {
+                          bench.show("profile");
+                          load_profile(panel, bench, file);
+                        };
+                        if (!path.empty()) return open(path);
+                        bench.files.open("A trace of ours or of torch.profiler", {".json", ".gz"},
+                                         [open](const auto& files) { open(files.front()); });
+                      }});
+  bench.commands.add({.id = "profile.copy_command",
+                      .title = "Copy the profile as command line",
+                      .icon = icon::kTerminal,
+                      .run = [panel, &bench](const std::string&) {
+                        const auto line = command_text(profile_arguments(*panel, bench, "trace.json"));
+                        ImGui::SetClipboardText(line.c_str());
+                        bench.notices.post(Level::kInfo, "Copied", line);
+                      }});
+}
+
+void add_moving(const Shared& panel, Workbench& bench) {
+  const auto add = [&](const char* id, const char* title, const char* icon, auto act) {
+    bench.commands.add({.id = id,
+                        .title = title,
+                        .icon = icon,
+                        .run = [panel, act](const std::string& argument) { act(*panel, argument); },
+                        .refuse = [panel] { return no_profile(panel); }});
+  };
+  add("profile.fit", "Timeline: show everything (F)", icon::kFit,
+      [](ProfilePanel& p, const std::string&) { fit(p.timeline); });
+  add("profile.zoom", "Timeline: zoom to the selection (Z)", "",
+      [](ProfilePanel& p, const std::string&) { zoom_to_selection(p.timeline, *p.data); });
+  add("profile.search", "Timeline: search", icon::kInspector,
+      [](ProfilePanel& p, const std::string& text) { look_for(p.timeline, *p.data, text); });
+  add("profile.next", "Timeline: next one found", "",
+      [](ProfilePanel& p, const std::string&) { go_to_next(p.timeline, *p.data, true); });
+  add("profile.previous", "Timeline: previous one found", "",
+      [](ProfilePanel& p, const std::string&) { go_to_next(p.timeline, *p.data, false); });
+  add("profile.show_tab", "Profile: next tab", "", [](ProfilePanel& p, const std::string& which) {
+    p.raise = which == "kernels"    ? ProfileTab::kKernels
+              : which == "gain"     ? ProfileTab::kGain
+              : which == "roofline" ? ProfileTab::kRoofline
+              : which == "timeline" ? ProfileTab::kTimeline
+                                    : static_cast<ProfileTab>((static_cast<int>(p.shown) + 1) % 4);
+  });
+}
+
+Write text_writer(std::string text) {
+  return [text = std::move(text)](const std::filesystem::path& file) { write_file(file, text); };
+}
+
+// The table on the tab that is shown.
+const Table& shown_table(const ProfilePanel& panel) {
+  if (panel.shown == ProfileTab::kGain) return panel.data->nodes;
+  if (panel.shown == ProfileTab::kRoofline) return panel.data->points;
+  return panel.data->kernels[panel.capture];
+}
+
+std::string shown_svg(const ProfilePanel& panel) {
+  const auto& data = *panel.data;
+  if (panel.shown == ProfileTab::kGain && !data.comparisons.empty())
+    return gain_svg(data.comparisons[panel.comparison]);
+  if (panel.shown == ProfileTab::kRoofline && data.roofline)
+    return to_svg(*data.roofline, data.traces[data.wide]);
+  return timeline_svg(data, panel.timeline.view, 1200);
+}
+
+void add_exports(const Shared& panel, Workbench& bench) {
+  const auto add = [&](const char* id, const char* title, const char* name, auto writer) {
+    bench.commands.add({.id = id,
+                        .title = title,
+                        .icon = icon::kExport,
+                        .run =
+                            [panel, &bench, name, writer](const std::string& path) {
+                              panel->save.open(bench.ui(), "Where to write it", name, writer(panel), path);
+                            },
+                        .refuse = [panel] { return no_profile(panel); }});
+  };
+  add("profile.export_csv", "Export the profile's table as CSV…", "profile.csv",
+      [](const Shared& p) { return text_writer(to_csv(shown_table(*p))); });
+  add("profile.export_json", "Export the profile's table as JSON…", "profile-table.json",
+      [](const Shared& p) { return text_writer(to_json(shown_table(*p)).dump(2) + "\n"); });
+  add("profile.export_svg", "Export the profile's picture as SVG…", "profile.svg",
+      [](const Shared& p) { return text_writer(shown_svg(*p)); });
+  add("profile.export_trace", "Export the trace for Perfetto…", "trace.json.gz", [](const Shared& p) {
+    return Write([data = p->data](const std::filesystem::path& file) {
+      std::vector<const profiler::Trace*> traces;
+      for (const auto& trace : data->traces) traces.push_back(&trace);
+      profiler::write_chrome_file(file, traces);
+    });
+  });
+  bench.commands.add({.id = "profile.export_png",
+                      .title = "Export the profile's picture as PNG…",
+                      .icon = icon::kExport,
+                      .run =
+                          [panel](const std::string& path) {
+                            if (!path.empty()) return panel->picture.want(path);
+                            panel->save.open_here("Where to write it", "profile.png",
+                                                  [panel](const auto& file) { panel->picture.want(file); });
+                          },
+                      .refuse = [panel] { return no_profile(panel); }});
+}
+
+}  // namespace
+
+void add_commands(const Shared& panel, Workbench& bench) {
+  if (bench.host.engine.subjects) {
+    for (const auto& subject : bench.host.engine.subjects())
+      panel->subjects.push_back({subject.name, subject.summary});
+  }
+  for (const auto& file : presets::known_presets())
+    panel->presets.push_back({file.stem().string(), file.string()});
+  add_running(panel, bench);
+  add_moving(panel, bench);
+  add_exports(panel, bench);
+}
+
+}  // namespace wide::gui

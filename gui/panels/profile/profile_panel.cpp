@@ -1,0 +1,173 @@
+#include "gui/panels/profile/profile_panel.h"
+
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+
+#include "gui/icons.h"
+#include "gui/views/quantity.h"
+#include "results/table.h"
+
+namespace wide::gui {
+namespace {
+
+bool running(const ProfilePanel& panel, const Ui& ui) {
+  const auto job = ui.jobs.find(panel.job);
+  return job && job->state < JobState::kDone;
+}
+
+void draw_form(ProfilePanel& panel, Workbench& bench, const Ui& ui) {
+  auto& form = panel.form;
+  if (bench.session.model) {
+    int which = form.open_model ? 1 : 0;
+    ImGui::SetNextItemWidth(14 * em());
+    const std::string items =
+        std::string("a built-in subject") + '\0' + "the open model: " + bench.session.model->name + '\0';
+    if (ImGui::Combo("##what", &which, items.c_str())) form.open_model = which == 1;
+    ImGui::SameLine();
+  }
+  if (!form.open_model || !bench.session.model) {
+    ImGui::SetNextItemWidth(9 * em());
+    choose_one(ui, "##subject", panel.subjects, form.subject);
+    beside(5.5F * em());
+    ImGui::SetNextItemWidth(5.5F * em());
+    choose_one(ui, "##preset", panel.presets, form.preset);
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip("The preset that gives its sizes");
+    beside(5.5F * em());
+    ImGui::SetNextItemWidth(5.5F * em());
+    const std::int64_t one = 1;
+    ImGui::InputScalar("##members", ImGuiDataType_S64, &form.members, &one);
+    form.members = std::clamp<std::int64_t>(form.members, 1, 4096);
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip("Members N");
+    ImGui::SameLine();
+  }
+  ImGui::SetNextItemWidth(7 * em());
+  choose_names(ui, "##rivals", {"eager", "threads"}, form.rivals, "wide alone");
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip("What is captured beside wide");
+}
+
+void draw_actions(ProfilePanel& panel, const Ui& ui) {
+  if (running(panel, ui)) {
+    command_button(ui, "profile.cancel", "\xef\x81\x8d  Cancel###cancel");
+  } else {
+    ImGui::PushStyleColor(ImGuiCol_Button, faded(ui.theme.accent, 0.35F));
+    command_button(ui, "profile.start", "\xef\x81\x8b  Profile###start");
+    ImGui::PopStyleColor();
+  }
+  beside("\xef\x81\xbc  Open a trace…###open");
+  command_button(ui, "profile.open", "\xef\x81\xbc  Open a trace…###open");
+  beside("\xef\x84\xa0  Copy as command line###copy");
+  command_button(ui, "profile.copy_command", "\xef\x84\xa0  Copy as command line###copy");
+  if (!panel.data) return;
+  beside("\xef\x95\xae  Export");
+  if (ImGui::Button("\xef\x95\xae  Export###export")) ImGui::OpenPopup("exports");
+  if (!ImGui::BeginPopup("exports")) return;
+  for (const auto& command : ui.commands.all()) {
+    if (!command.id.starts_with("profile.export_")) continue;
+    if (ImGui::MenuItem(command.title.c_str(), nullptr, false, ui.commands.refusal(command.id).empty()))
+      ui.commands.run(command.id);
+  }
+  ImGui::EndPopup();
+}
+
+void draw_badges(const ProfileData& data, const Ui& ui) {
+  const auto& wide = data.traces[data.wide];
+  std::string title = results::printable(wide.subject, 60);
+  title.append(", N = ").append(std::to_string(wide.members));
+  ImGui::PushFont(ui.fonts.bold, 0);
+  ImGui::TextUnformatted(title.c_str());
+  ImGui::PopFont();
+  for (const auto& trace : data.traces) {
+    if (trace.completeness.complete) continue;
+    auto text = results::printable(trace.contender, 40);
+    badge(ui, Level::kWarning, text.append(" is ").append(badge_text(trace.completeness)));
+  }
+  std::string line;
+  for (const auto& part : summary(data)) line.append(line.empty() ? "" : "    ").append(part);
+  faint_text(ui, line);
+}
+
+void draw_search(ProfilePanel& panel, const Ui& ui) {
+  auto& timeline = panel.timeline;
+  ImGui::SetNextItemWidth(std::min(14 * em(), 0.35F * ImGui::GetContentRegionAvail().x));
+  std::string hint = icon::kInspector;
+  hint.append("  search names and nodes");
+  const bool entered = ImGui::InputTextWithHint("##search", hint.c_str(), &timeline.looked_for,
+                                                ImGuiInputTextFlags_EnterReturnsTrue);
+  if (ImGui::IsItemEdited()) look_for(timeline, *panel.data, timeline.looked_for);
+  if (entered) ui.commands.run("profile.next"), ImGui::SetKeyboardFocusHere(-1);
+  if (!timeline.search.text().empty()) {
+    beside("\xef\x81\xa2###previous");
+    command_button(ui, "profile.previous", "\xef\x81\xa2###previous");
+    beside("\xef\x81\xa3###next");
+    command_button(ui, "profile.next", "\xef\x81\xa3###next");
+    ImGui::SameLine();
+    ImGui::AlignTextToFramePadding();
+    auto text = show_count({static_cast<double>(timeline.search.found())});
+    ImGui::TextUnformatted(text.append(" found").c_str());
+  }
+  beside("\xef\x8c\x9e  Fit###fit");
+  command_button(ui, "profile.fit", "\xef\x8c\x9e  Fit###fit");
+  beside("Zoom to selection###zoom");
+  command_button(ui, "profile.zoom", "Zoom to selection###zoom");
+}
+
+void draw_timeline_tab(ProfilePanel& panel, const Ui& ui) {
+  draw_search(panel, ui);
+  draw_legend(ui);
+  const float help = ImGui::GetTextLineHeightWithSpacing() + 0.2F * em();
+  const auto low = ImGui::GetCursorScreenPos();
+  draw_timeline(panel.timeline, *panel.data, ui, help);
+  panel.picture.area(ui, low, {low.x + ImGui::GetContentRegionAvail().x, ImGui::GetCursorScreenPos().y});
+  faint_text(ui, "wheel zooms, drag moves, Shift+drag measures, F fits, Z zooms to the selection");
+}
+
+void draw_tabs(ProfilePanel& panel, const Ui& ui) {
+  if (!ImGui::BeginTabBar("##tabs")) return;
+  struct Tab {
+    ProfileTab tab;
+    const char* title;
+  };
+  for (const auto& [tab, title] :
+       {Tab{ProfileTab::kTimeline, "Timeline"}, Tab{ProfileTab::kKernels, "Kernels"},
+        Tab{ProfileTab::kGain, "Gain"}, Tab{ProfileTab::kRoofline, "Roofline"}}) {
+    const bool raise = panel.raise == tab;
+    if (!ImGui::BeginTabItem(title, nullptr, raise ? ImGuiTabItemFlags_SetSelected : 0)) continue;
+    panel.shown = tab;
+    if (tab == ProfileTab::kTimeline) draw_timeline_tab(panel, ui);
+    if (tab == ProfileTab::kKernels) draw_kernels(panel, ui);
+    if (tab == ProfileTab::kGain) draw_gain(panel, ui);
+    if (tab == ProfileTab::kRoofline) draw_roofline(panel, ui);
+    ImGui::EndTabItem();
+  }
+  panel.raise.reset();
+  ImGui::EndTabBar();
+}
+
+}  // namespace
+
+void draw(ProfilePanel& panel, Workbench& bench, const Ui& ui) {
+  draw_form(panel, bench, ui);
+  draw_actions(panel, ui);
+  if (running(panel, ui)) {
+    const auto job = ui.jobs.find(panel.job);
+    const float fraction =
+        job->fraction < 0 ? static_cast<float>(-ui.now) : static_cast<float>(job->fraction);
+    ImGui::ProgressBar(fraction, {-1, 0}, job->text.c_str());
+  }
+  if (!panel.data) {
+    const bool model = bench.session.model && panel.form.open_model;
+    const auto label = "Profile " + (model ? bench.session.model->name : panel.form.subject);
+    empty_state(ui, icon::kProfile, "No profile yet",
+                "What ran, wide and separately, on one scale; the kernels; where the gain comes from; and "
+                "how near each "
+                "node is to what this machine can do.",
+                "profile.start", label.c_str());
+  } else {
+    draw_badges(*panel.data, ui);
+    draw_tabs(panel, ui);
+  }
+  panel.save.draw(ui);
+}
+
+}  // namespace wide::gui

@@ -1,0 +1,88 @@
+// The child process that captures, and the reading of traces.
+#include <cstdlib>
+
+#include "app/temporary_folder.h"
+#include "formats/error.h"
+#include "gui/panels/profile/profile_panel.h"
+#include "gui/views/child.h"
+
+namespace wide::gui {
+namespace {
+
+using Shared = std::shared_ptr<ProfilePanel>;
+
+Step step_of(const JobContext& context) {
+  return [&context](double fraction, const char* what) {
+    context.check();
+    context.progress(fraction, what);
+  };
+}
+
+}  // namespace
+
+std::vector<std::string> profile_arguments(const ProfilePanel& panel, const Workbench& bench,
+                                           const std::string& trace) {
+  const auto& form = panel.form;
+  std::vector<std::string> words = {"profile"};
+  ModelSource source{.subject = form.subject, .copies = form.members};
+  if (form.open_model && bench.session.model) source = bench.session.model->source;
+  if (!source.subject.empty()) {
+    words.insert(words.end(), {source.subject, "-p", form.preset, "-n", std::to_string(form.members)});
+  } else {
+    words.emplace_back("--model");
+    words.insert(words.end(), source.models.begin(), source.models.end());
+    if (!source.weights.empty()) words.emplace_back("--weights");
+    words.insert(words.end(), source.weights.begin(), source.weights.end());
+    if (source.weights.empty() && source.models.size() == 1)
+      words.insert(words.end(), {"-n", std::to_string(form.members)});
+  }
+  std::string rivals;
+  for (const auto& rival : form.rivals) rivals.append(rivals.empty() ? "" : ",").append(rival);
+  words.insert(words.end(), {"--rivals", rivals.empty() ? "none" : rivals, "--passes",
+                             std::to_string(form.passes), "--roofline", "--trace", trace});
+  return words;
+}
+
+void start_profile(const Shared& panel, Workbench& bench) {
+  const auto arguments = profile_arguments(*panel, bench, "");
+  const auto program = bench.host.program;
+  panel->job = bench.jobs.start(
+      Lane::kMeasure, "Profile", [panel, arguments, program](const JobContext& context) -> Apply {
+        const app::TemporaryFolder folder("widebench-profile");
+        const auto trace = folder.path() / "trace.json";
+        auto words = arguments;
+        words.back() = trace.string();
+        words.insert(words.begin(), program);
+        words.emplace_back("--json");
+        context.progress(-1, "capturing");
+        ChildTask task{.argv = std::move(words)};
+        task.cancelled = [&context] { return context.cancelled(); };
+        const auto end = run_child(task);
+        if (end.cancelled) throw JobCancelled();
+        if (end.code != 0) throw Error("profile", complaint(end));
+        auto data = std::make_shared<ProfileData>(read_profile(trace, end.output, step_of(context)));
+        data->file.clear();  // it goes with the folder
+        return [panel, data] { show_profile(*panel, data); };
+      });
+}
+
+void load_profile(const Shared& panel, Workbench& bench, const std::filesystem::path& file) {
+  panel->job = bench.jobs.start(
+      Lane::kFiles, "Opening " + file.filename().string(), [panel, file](const JobContext& context) -> Apply {
+        auto data = std::make_shared<ProfileData>(read_profile(file, "", step_of(context)));
+        return [panel, data] { show_profile(*panel, data); };
+      });
+}
+
+void show_profile(ProfilePanel& panel, std::shared_ptr<ProfileData> data) {
+  panel.data = std::move(data);
+  panel.capture = panel.data->wide;
+  panel.comparison = 0;
+  reset(panel.timeline);
+  if (!panel.timeline.looked_for.empty()) look_for(panel.timeline, *panel.data, panel.timeline.looked_for);
+  for (auto& table : panel.data->kernels) table.filter(panel.kernels.filter);
+  panel.data->nodes.filter(panel.nodes.filter);
+  panel.data->points.filter(panel.points.filter);
+}
+
+}  // namespace wide::gui

@@ -1,0 +1,67 @@
+#pragma once
+// The timeline of a profile: state, mouse and keys.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gui/ui.h"
+#include "gui/views/profile_data.h"
+#include "gui/views/time_view.h"
+#include "gui/views/timeline.h"
+
+namespace wide::gui {
+
+struct TimelinePanel {
+  TimeView view;
+  bool fitted = false;  ///< false: shows everything at the next frame
+  Search search;
+  std::string looked_for;              ///< as typed
+  std::optional<SlicePlace> selected;  ///< a slice
+  std::optional<SlicePlace> hovered;   ///< in this frame
+  std::optional<Measure> measured;     ///< kept until Escape
+  std::optional<double> measuring;     ///< where a drag that measures began
+  float scroll = 0;                    ///< pixels that the lanes are moved up
+  float height = 0;                    ///< of all lanes, pixels, as last drawn
+  std::uint64_t seen = 0;              ///< revision of the selection that is shown
+  std::vector<Block> blocks;           ///< kept to save allocations
+  std::size_t drawn = 0;               ///< rectangles of the last frame
+};
+
+/// Forgets all that belongs to another trace.
+void reset(TimelinePanel& panel);
+/// Draws and reacts, in all the room that is left but for `below` pixels.
+void draw_timeline(TimelinePanel& panel, const ProfileData& data, const Ui& ui, float below);
+
+void fit(TimelinePanel& panel);
+/// To the measured stretch, or else to the selected slice; false when there is neither.
+bool zoom_to_selection(TimelinePanel& panel, const ProfileData& data);
+void look_for(TimelinePanel& panel, const ProfileData& data, const std::string& text);
+/// Selects the next slice that is found and brings it into view. False when there is none.
+bool go_to_next(TimelinePanel& panel, const ProfileData& data, bool forwards);
+/// "batch_norm" of "%batch_norm aten.conv2d.default": as the selection names nodes.
+std::string selection_name(std::string_view trace_node);
+
+// For drawing.
+
+/// Places of lanes and rows on the screen, in pixels.
+struct LaneLayout {
+  ImVec2 low, high;  ///< corners of the lanes' area
+  float header = 0;  ///< height of a lane's title
+  float row = 0;     ///< height of a row with its gap
+  float bar = 0;     ///< height of a block
+  float scroll = 0;
+};
+/// Top of each lane's header; one more than lanes: the end of the last.
+std::vector<float> lane_tops(const Timeline& timeline, const LaneLayout& layout);
+void draw_ruler(const TimelinePanel& panel, const Ui& ui, ImVec2 low, ImVec2 high);
+void draw_lanes(TimelinePanel& panel, const ProfileData& data, const Ui& ui, const LaneLayout& layout);
+void draw_measure(const TimelinePanel& panel, const ProfileData& data, const Ui& ui,
+                  const LaneLayout& layout);
+void draw_minimap(const TimelinePanel& panel, const ProfileData& data, const Ui& ui, ImVec2 low, ImVec2 high);
+/// Colour of a slice by its kind.
+ImVec4 colour_of(const Theme& theme, profiler::Kind kind, bool copy);
+/// What the colours mean, in one line.
+void draw_legend(const Ui& ui);
+
+}  // namespace wide::gui

@@ -1,0 +1,161 @@
+#include "gui/panels/shared/table_view.h"
+
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+
+#include "gui/icons.h"
+#include "gui/views/quantity.h"
+#include "gui/views/sweep_rows.h"
+
+namespace wide::gui {
+namespace {
+
+struct Look {
+  const char* icon;
+  const ImVec4& colour;
+};
+
+Look look_of(const Ui& ui, std::string_view word) {
+  switch (meaning(word)) {
+    case Meaning::kGood:
+      return {word == "pass" ? icon::kCheck : icon::kFaster, ui.theme.good};
+    case Meaning::kBad:
+      return {icon::kSlower, ui.theme.bad};
+    case Meaning::kSame:
+      return {icon::kSame, ui.theme.neutral};
+    case Meaning::kBroken:
+      return {word == "fail" ? icon::kError : icon::kWarning, ui.theme.bad};
+    case Meaning::kUnclear:
+      break;
+  }
+  return {icon::kInfo, ui.theme.warning};
+}
+
+// What the headings say holds for data that came in since, too.
+void apply_sorting(Table& table) {
+  auto* specs = ImGui::TableGetSortSpecs();
+  if (specs == nullptr) return;
+  specs->SpecsDirty = false;
+  if (specs->SpecsCount == 0) {
+    if (table.sorted_by() < table.columns().size()) table.unsort();
+    return;
+  }
+  const auto column = static_cast<std::size_t>(specs->Specs[0].ColumnIndex);
+  const bool descending = specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;
+  if (table.sorted_by() != column || table.descending() != descending) table.sort(column, descending);
+}
+
+void draw_cell(const Ui& ui, const Table& table, const TableOptions& options, std::size_t row,
+               std::size_t column) {
+  const auto& about = table.columns()[column];
+  if (about.key == options.verdict) return verdict_text(ui, table.text(row, column));
+  if (about.kind != CellKind::kText) {
+    const auto text = table.cell(row, column);
+    if (text == kNotKnown) ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
+    right_text(text);
+    if (text == kNotKnown) ImGui::PopStyleColor();
+    return;
+  }
+  const auto text = table.text(row, column);
+  if (about.key == options.mono) ImGui::PushFont(ui.fonts.mono, 0);
+  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  if (about.key == options.mono) ImGui::PopFont();
+  // What is cut off by the column's width can be read in full.
+  const float room = ImGui::GetColumnWidth();
+  if (ImGui::GetItemRectSize().x > room && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(text);
+}
+
+// Headings of numbers stand at the right, as the numbers do.
+void draw_headings(const Table& table) {
+  ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+  for (std::size_t i = 0; i < table.columns().size(); ++i) {
+    if (!ImGui::TableSetColumnIndex(static_cast<int>(i))) continue;
+    const auto& column = table.columns()[i];
+    ImGui::PushID(static_cast<int>(i));
+    ImGui::TableHeader(column.title.c_str());
+    ImGui::PopID();
+  }
+}
+
+}  // namespace
+
+void verdict_text(const Ui& ui, std::string_view word) {
+  if (word.empty()) return;
+  const auto look = look_of(ui, word);
+  const bool loud = word == "fail";
+  ImGui::PushStyleColor(ImGuiCol_Text, look.colour);
+  if (loud) ImGui::PushFont(ui.fonts.bold, 0);
+  const std::string_view shown = loud ? "WRONG NUMBERS" : word;
+  ImGui::Text("%s  %.*s", look.icon, static_cast<int>(shown.size()), shown.data());
+  if (loud) ImGui::PopFont();
+  ImGui::PopStyleColor();
+}
+
+void draw_filter(const Ui& ui, Table& table, TableView& view, const char* id) {
+  ImGui::SetNextItemWidth(
+      std::min(18 * em(), std::max(6 * em(), ImGui::GetContentRegionAvail().x - 9 * em())));
+  std::string hint = icon::kFilter;
+  hint.append("  filter");
+  if (ImGui::InputTextWithHint(id, hint.c_str(), &view.filter)) table.filter(view.filter);
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) {
+    std::string text =
+        "Words that must be in a row; -word must not be. column:word, or of numbers column>=8, looks there "
+        "only. Columns:";
+    for (const auto& column : table.columns()) text.append(" ").append(column.key);
+    tooltip(text);
+  }
+  ImGui::SameLine();
+  ImGui::AlignTextToFramePadding();
+  const auto count = [](std::size_t rows) { return show_count({static_cast<double>(rows)}); };
+  auto text = count(table.shown().size());
+  if (table.shown().size() < table.rows()) text.append(" of ").append(count(table.rows()));
+  ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
+  ImGui::TextUnformatted(text.append(table.rows() == 1 ? " row" : " rows").c_str());
+  ImGui::PopStyleColor();
+  if (table.filter_fault().empty()) return;
+  badge(ui, Level::kWarning, table.filter_fault());
+}
+
+std::optional<std::size_t> draw_table(const Ui& ui, Table& table, const TableOptions& options) {
+  constexpr auto kFlags = ImGuiTableFlags_Sortable | ImGuiTableFlags_SortTristate |
+                          ImGuiTableFlags_Resizable | ImGuiTableFlags_Reorderable | ImGuiTableFlags_Hideable |
+                          ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
+                          ImGuiTableFlags_BordersInnerV | ImGuiTableFlags_SizingFixedFit;
+  std::optional<std::size_t> clicked;
+  if (!ImGui::BeginTable(options.id, static_cast<int>(table.columns().size()), kFlags, {0, options.height}))
+    return clicked;
+  for (const auto& column : table.columns()) {
+    ImGuiTableColumnFlags flags = ImGuiTableColumnFlags_None;
+    if (column.kind != CellKind::kText) flags |= ImGuiTableColumnFlags_PreferSortDescending;
+    ImGui::TableSetupColumn(column.title.c_str(), flags);
+  }
+  ImGui::TableSetupScrollFreeze(1, 1);
+  apply_sorting(table);
+  draw_headings(table);
+  ImGuiListClipper clipper;
+  clipper.Begin(static_cast<int>(table.shown().size()));
+  while (clipper.Step()) {
+    for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+      const std::size_t row = table.shown()[static_cast<std::size_t>(i)];
+      ImGui::TableNextRow();
+      ImGui::PushID(static_cast<int>(row));
+      for (std::size_t column = 0; column < table.columns().size(); ++column) {
+        if (!ImGui::TableSetColumnIndex(static_cast<int>(column))) continue;
+        if (column == 0) {
+          const bool chosen = options.chosen && options.chosen(row);
+          constexpr auto kRow = ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowOverlap;
+          if (ImGui::Selectable("##row", chosen, kRow)) clicked = row;
+          if (options.tip && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(options.tip(row));
+          ImGui::SameLine(0, 0);
+        }
+        draw_cell(ui, table, options, row, column);
+      }
+      ImGui::PopID();
+    }
+  }
+  ImGui::EndTable();
+  return clicked;
+}
+
+}  // namespace wide::gui

@@ -1,0 +1,37 @@
+#pragma once
+// A Table on the screen: headings that sort, a filter, rows that can be chosen. A frame draws visible rows
+// only.
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "gui/ui.h"
+#include "gui/views/table.h"
+
+namespace wide::gui {
+
+/// What the person has done to one table; beside it in the panel.
+struct TableView {
+  std::string filter;
+};
+
+struct TableOptions {
+  const char* id = "##table";
+  std::string verdict;                              ///< key of the column of verdict words; empty: none
+  std::string mono;                                 ///< key of a column in the font for code
+  std::function<bool(std::size_t row)> chosen;      ///< shown as selected; may be empty
+  std::function<std::string(std::size_t row)> tip;  ///< tooltip of a row; may be empty
+  float height = 0;                                 ///< pixels; 0: all that is left
+};
+
+/// Filter line with what could not be understood, and how many rows are shown.
+void draw_filter(const Ui& ui, Table& table, TableView& view, const char* id = "##filter");
+
+/// The row that was clicked in this frame.
+std::optional<std::size_t> draw_table(const Ui& ui, Table& table, const TableOptions& options);
+
+/// A verdict as icon and word in the colour of its meaning; "fail" becomes "WRONG NUMBERS".
+void verdict_text(const Ui& ui, std::string_view word);
+
+}  // namespace wide::gui

@@ -1,0 +1,151 @@
+// What can be done with sweeps.
+#include <imgui.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "gui/icons.h"
+#include "gui/panels/sweep/sweep_panel.h"
+#include "presets/preset.h"
+#include "results/export.h"
+
+namespace wide::gui {
+namespace {
+
+using Shared = std::shared_ptr<SweepPanel>;
+
+bool running(const SweepPanel& panel, const Workbench& bench) {
+  const auto job = bench.jobs.find(panel.job);
+  return job && job->state < JobState::kDone;
+}
+
+std::string cannot_measure(const Shared& panel, const Workbench& bench) {
+  if (running(*panel, bench)) return "a sweep is running";
+  if (bench.host.program.empty()) return "this window was not started by the program that measures";
+  if (panel->records->database.empty()) return "there is no place to keep results; set HOME";
+  return "";
+}
+
+std::string cannot_start(const Shared& panel, const Workbench& bench) {
+  const auto reason = cannot_measure(panel, bench);
+  return reason.empty() ? panel->fault : reason;
+}
+
+// The line measures the same from a shell: a grid that needs a preset file gets it now.
+void copy_command(const Shared& panel, Workbench& bench) {
+  const auto form = form_of(*panel, bench);
+  const auto preset = needs_file(form) ? write_own_preset(form, panel->subjects) : form.preset;
+  const auto line = command_text(arguments(form, preset));
+  ImGui::SetClipboardText(line.c_str());
+  bench.notices.post(Level::kInfo, "Copied", line);
+}
+
+std::string nothing_measured(const Shared& panel) {
+  return panel->run ? "" : "nothing is measured yet";
+}
+
+void add_running(const Shared& panel, Workbench& bench) {
+  bench.commands.add({.id = "sweep.start",
+                      .title = "Start the sweep",
+                      .menu = "Run",
+                      .icon = icon::kSweep,
+                      .chord = ImGuiKey_F5,
+                      .run = [panel, &bench](const std::string&) { start_sweep(panel, bench, false); },
+                      .refuse = [panel, &bench] { return cannot_start(panel, bench); }});
+  bench.commands.add({.id = "sweep.start_small",
+                      .title = "Measure the small sweep (preset ci)",
+                      .run =
+                          [panel, &bench](const std::string&) {
+                            panel->form = {.preset = "ci"};
+                            panel->counts.clear();
+                            panel->open_model = false;
+                            start_sweep(panel, bench, false);
+                          },
+                      .refuse = [panel, &bench] { return cannot_measure(panel, bench); }});
+  bench.commands.add({.id = "sweep.resume",
+                      .title = "Go on with the interrupted sweep",
+                      .menu = "Run",
+                      .run = [panel, &bench](const std::string&) { start_sweep(panel, bench, true); },
+                      .refuse =
+                          [panel, &bench] {
+                            const auto reason = cannot_start(panel, bench);
+                            if (!reason.empty()) return reason;
+                            if (!panel->run || panel->run->run.status == results::RunStatus::kDone)
+                              return std::string("no sweep was interrupted");
+                            return std::string();
+                          }});
+  bench.commands.add({.id = "sweep.cancel",
+                      .title = "Cancel the sweep",
+                      .menu = "Run",
+                      .icon = icon::kStop,
+                      .run = [panel, &bench](const std::string&) { bench.jobs.cancel(panel->job); },
+                      .refuse =
+                          [panel, &bench] {
+                            return running(*panel, bench) ? std::string()
+                                                          : std::string("no sweep is running");
+                          }});
+  bench.commands.add({.id = "sweep.copy_command",
+                      .title = "Copy the sweep as command line",
+                      .icon = icon::kTerminal,
+                      .run = [panel, &bench](const std::string&) { copy_command(panel, bench); },
+                      .refuse = [panel] { return panel->fault; }});
+  bench.commands.add({.id = "sweep.take_command",
+                      .title = "Fill in the sweep from a command line",
+                      .run = [panel, &bench](const std::string& line) {
+                        const char* clipboard = line.empty() ? ImGui::GetClipboardText() : nullptr;
+                        const auto fault = take_command(*panel, clipboard != nullptr ? clipboard : line);
+                        if (!fault.empty())
+                          bench.notices.post(Level::kWarning, "The line could not be read", fault);
+                      }});
+  bench.commands.add({.id = "sweep.show_run",
+                      .title = "Show the newest run",
+                      .run = [panel, &bench](const std::string& text) {
+                        std::int64_t run = 0;
+                        std::from_chars(text.data(), text.data() + text.size(), run);
+                        load_run(panel, bench, run);
+                      }});
+}
+
+void add_exports(const Shared& panel, Workbench& bench) {
+  const auto add = [&](const char* id, const char* title, const char* name, auto write) {
+    bench.commands.add({.id = id,
+                        .title = title,
+                        .icon = icon::kExport,
+                        .run =
+                            [panel, &bench, name, write](const std::string& path) {
+                              panel->save.open(bench.ui(), "Where to write it", name, write(*panel), path);
+                            },
+                        .refuse = [panel] { return nothing_measured(panel); }});
+  };
+  const auto text_writer = [](std::string text) -> Write {
+    return [text = std::move(text)](const std::filesystem::path& file) { write_file(file, text); };
+  };
+  add("sweep.export_csv", "Export the sweep's table as CSV…", "sweep.csv",
+      [=](const SweepPanel& p) { return text_writer(to_csv(p.run->table)); });
+  add("sweep.export_json", "Export the sweep's table as JSON…", "sweep.json",
+      [=](const SweepPanel& p) { return text_writer(to_json(p.run->table).dump(2) + "\n"); });
+  add("sweep.export_svg", "Export the sweep's plots as SVG…", "sweep.svg",
+      [=](const SweepPanel& p) { return text_writer(results::to_svg(p.run->cases)); });
+  bench.commands.add({.id = "sweep.export_png",
+                      .title = "Export the sweep's plot as PNG…",
+                      .icon = icon::kExport,
+                      .run =
+                          [panel](const std::string& path) {
+                            if (!path.empty()) return panel->picture.want(path);
+                            panel->save.open_here("Where to write it", "sweep.png",
+                                                  [panel](const auto& file) { panel->picture.want(file); });
+                          },
+                      .refuse = [panel] { return nothing_measured(panel); }});
+}
+
+}  // namespace
+
+void add_commands(const Shared& panel, Workbench& bench) {
+  if (bench.host.engine.subjects) panel->subjects = bench.host.engine.subjects();
+  for (const auto& file : presets::known_presets())
+    panel->presets.push_back({file.stem().string(), file.string()});
+  add_running(panel, bench);
+  add_exports(panel, bench);
+}
+
+}  // namespace wide::gui

@@ -1,0 +1,173 @@
+// The form of a sweep.
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <set>
+
+#include "formats/error.h"
+#include "gui/icons.h"
+#include "gui/panels/sweep/sweep_panel.h"
+#include "presets/case_fields.h"
+
+namespace wide::gui {
+namespace {
+
+std::vector<Choice> subject_choices(const SweepPanel& panel) {
+  std::vector<Choice> choices;
+  for (const auto& subject : panel.subjects)
+    choices.push_back({subject.name, subject.kind + ": " + subject.summary});
+  return choices;
+}
+
+// Those that the chosen subjects have; of all of them when none is chosen.
+std::vector<Choice> strategy_choices(const SweepPanel& panel) {
+  std::set<std::string> names;
+  const auto& wanted = panel.form.subjects;
+  for (const auto& subject : panel.subjects) {
+    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), subject.name) == wanted.end()) continue;
+    names.insert(subject.strategies.begin(), subject.strategies.end());
+  }
+  std::vector<Choice> choices = {
+      {"auto", "The fastest by measuring"},
+      {"all", "auto, and each strategy that the subject has, as cases of their own"},
+      {"sequential", "One member after the other"}};
+  for (const auto& name : names) {
+    if (name != "sequential" && name != "auto") choices.push_back({name, ""});
+  }
+  return choices;
+}
+
+void draw_subjects(SweepPanel& panel, Workbench& bench, const Ui& ui) {
+  field(ui, "subjects");
+  if (bench.session.model) {
+    const auto name = "the open model: " + bench.session.model->name;
+    int which = panel.open_model ? 1 : 0;
+    ImGui::SetNextItemWidth(-1);
+    const std::string items = std::string("built-in subjects") + '\0' + name + '\0';
+    if (ImGui::Combo("##what", &which, items.c_str())) panel.open_model = which == 1;
+    if (panel.open_model) return;
+    field(ui, "which");
+  } else {
+    panel.open_model = false;
+  }
+  choose_many(ui, "##subjects", subject_choices(panel), panel.form.subjects, "all of the preset");
+}
+
+void draw_axes(SweepPanel& panel, const Ui& ui) {
+  auto& form = panel.form;
+  field(ui, "N");
+  if (ImGui::InputTextWithHint("##n", "as the preset; 2, 4, 8 or 2..64", &panel.counts)) {
+    if (const auto counts = parse_counts(panel.counts)) form.n = *counts;
+  }
+  field(ui, "devices");
+  choose_names(ui, "##devices", {"cpu", "cuda"}, form.devices, "as the preset");
+  field(ui, "strategies");
+  choose_many(ui, "##strategies", strategy_choices(panel), form.strategies, "as the preset (auto)");
+  field(ui, "modes");
+  choose_names(ui, "##modes", presets::kModes, form.modes, "as the preset (eager)");
+  field(ui, "rivals");
+  choose_many(ui, "##rivals",
+              std::vector<Choice>{{"eager", "N separate runs, one after the other"},
+                                  {"threads", "N separate runs on threads"}},
+              form.rivals, "as the preset (both)");
+  field(ui, "dtypes");
+  choose_names(ui, "##dtypes", presets::kDtypes, form.dtypes, "as the preset (float32)");
+  field(ui, "label");
+  ImGui::InputTextWithHint("##label", "a name in the history", &form.label);
+  field(ui, "also");
+  ImGui::Checkbox("Python ways##peers", &form.peers);
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip))
+    tooltip(
+        "Measures a loop, torch.compile and vmap in Python beside it. Needs Python's torch; takes much "
+        "longer.");
+}
+
+void draw_paste(SweepPanel& panel, const Ui& ui) {
+  if (ImGui::Button("\xef\x84\xa0  From a command line…###paste")) ImGui::OpenPopup("paste");
+  if (!ImGui::BeginPopup("paste")) return;
+  faint_text(ui, "A line that begins with widebench benchmark fills in the form.");
+  ImGui::SetNextItemWidth(32 * em());
+  if (ImGui::IsWindowAppearing()) {
+    ImGui::SetKeyboardFocusHere();
+    const char* clipboard = ImGui::GetClipboardText();
+    panel.pasted =
+        clipboard != nullptr && std::string_view(clipboard).find("benchmark") != std::string_view::npos
+            ? clipboard
+            : "";
+  }
+  const bool entered = ImGui::InputText("##line", &panel.pasted, ImGuiInputTextFlags_EnterReturnsTrue);
+  const bool pressed = ImGui::Button("Fill in the form");
+  if ((entered || pressed) && !panel.pasted.empty()) {
+    const auto fault = take_command(panel, panel.pasted);
+    if (fault.empty()) {
+      ImGui::CloseCurrentPopup();
+    } else {
+      ui.notices.post(Level::kWarning, "The line could not be read", fault);
+    }
+  }
+  ImGui::EndPopup();
+}
+
+}  // namespace
+
+SweepForm form_of(const SweepPanel& panel, const Workbench& bench) {
+  auto form = panel.form;
+  form.database = panel.records->database.string();
+  if (!panel.open_model || !bench.session.model) return form;
+  const auto& source = bench.session.model->source;
+  if (!source.subject.empty()) {
+    form.subjects = {source.subject};
+    return form;
+  }
+  form.subjects.clear();
+  form.model = source.models.empty() ? "" : source.models.front();
+  form.weights = source.weights;
+  return form;
+}
+
+std::string take_command(SweepPanel& panel, const std::string& line) {
+  auto parsed = parse_command(line);
+  if (!parsed.fault.empty()) return parsed.fault;
+  parsed.form.resume = false;
+  panel.form = std::move(parsed.form);
+  panel.form.database.clear();
+  panel.counts = counts_text(panel.form.n);
+  panel.open_model = false;
+  return "";
+}
+
+void check_form(SweepPanel& panel, const Workbench& bench) {
+  auto form = form_of(panel, bench);
+  if (panel.counted == form && parse_counts(panel.counts)) return;
+  panel.counted = form;
+  panel.cases = 0;
+  panel.fault = objection(form);
+  if (!parse_counts(panel.counts)) panel.fault = "N is a list of numbers, as 2, 4, 8, or a range, as 2..64";
+  if (!panel.fault.empty()) return;
+  try {
+    panel.cases = count_cases(form, panel.subjects);
+  } catch (const Error& error) {
+    panel.fault = error.what();
+  }
+  if (panel.fault.empty() && panel.cases == 0) panel.fault = "no case is left to measure";
+}
+
+void draw_form(SweepPanel& panel, Workbench& bench, const Ui& ui) {
+  const bool two = ImGui::GetContentRegionAvail().x > 34 * em();
+  if (ImGui::BeginTable("##form", two ? 4 : 2)) {
+    for (int i = 0; i < (two ? 2 : 1); ++i) {
+      ImGui::TableSetupColumn(i == 0 ? "label" : "label2", ImGuiTableColumnFlags_WidthFixed, 4.6F * em());
+      ImGui::TableSetupColumn(i == 0 ? "field" : "field2", ImGuiTableColumnFlags_WidthStretch);
+    }
+    field(ui, "preset");
+    choose_one(ui, "##preset", panel.presets, panel.form.preset);
+    draw_subjects(panel, bench, ui);
+    draw_axes(panel, ui);
+    ImGui::EndTable();
+  }
+  check_form(panel, bench);
+  draw_paste(panel, ui);
+}
+
+}  // namespace wide::gui

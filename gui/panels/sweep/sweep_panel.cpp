@@ -1,0 +1,132 @@
+#include "gui/panels/sweep/sweep_panel.h"
+
+#include <algorithm>
+
+#include "gui/icons.h"
+#include "gui/views/quantity.h"
+
+namespace wide::gui {
+namespace {
+
+void draw_actions(SweepPanel& panel, const Ui& ui) {
+  const auto job = ui.jobs.find(panel.job);
+  const bool running = job && job->state < JobState::kDone;
+  if (running) {
+    command_button(ui, "sweep.cancel", "\xef\x81\x8d  Cancel###cancel");
+  } else {
+    std::string label = icon::kRun;
+    label.append("  Start");
+    if (panel.cases > 0)
+      label.append(": ").append(show_count({static_cast<double>(panel.cases)})).append(" cases");
+    ImGui::PushStyleColor(ImGuiCol_Button, faded(ui.theme.accent, 0.35F));
+    command_button(ui, "sweep.start", label.append("###start").c_str());
+    ImGui::PopStyleColor();
+    beside("Go on###resume");
+    command_button(ui, "sweep.resume", "Go on###resume");
+  }
+  beside("\xef\x84\xa0  Copy as command line###copy");
+  command_button(ui, "sweep.copy_command", "\xef\x84\xa0  Copy as command line###copy");
+  if (!running && !panel.fault.empty()) badge(ui, Level::kWarning, panel.fault);
+  if (!running) return;
+  const auto text = panel.progress.text();
+  ImGui::ProgressBar(static_cast<float>(std::max(0.0, panel.progress.fraction())), {-1, 0}, text.c_str());
+  if (!panel.progress.last.empty()) faint_text(ui, panel.progress.last);
+}
+
+void draw_exports(const Ui& ui) {
+  if (ImGui::Button("\xef\x95\xae  Export###export")) ImGui::OpenPopup("exports");
+  if (!ImGui::BeginPopup("exports")) return;
+  for (const char* id : {"sweep.export_csv", "sweep.export_json", "sweep.export_svg", "sweep.export_png"}) {
+    const auto* command = ui.commands.find(id);
+    if (command != nullptr &&
+        ImGui::MenuItem(command->title.c_str(), nullptr, false, ui.commands.refusal(id).empty()))
+      ui.commands.run(id);
+  }
+  ImGui::EndPopup();
+}
+
+void draw_headline(SweepPanel& panel, const Ui& ui) {
+  const auto& run = panel.run->run;
+  ImGui::AlignTextToFramePadding();
+  ImGui::PushFont(ui.fonts.bold, 0);
+  std::string title = run.id > 0 ? "run " + std::to_string(run.id) : "sample, not measured";
+  ImGui::TextUnformatted(title.c_str());
+  ImGui::PopFont();
+  ImGui::SameLine();
+  std::string about(results::name(run.status));
+  about.append(", ").append(totals(panel.run->cases));
+  ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
+  ImGui::TextUnformatted(about.c_str());
+  ImGui::PopStyleColor();
+  int against = panel.against == Against::kEager ? 0 : 1;
+  beside(11 * em());
+  ImGui::SetNextItemWidth(11 * em());
+  if (ImGui::Combo("##against", &against, "over N eager runs\0over the best rival\0"))
+    show_against(panel, against == 0 ? Against::kEager : Against::kBestRival);
+  beside("\xef\x95\xae  Export");
+  draw_exports(ui);
+  if (panel.broken == 0) return;
+  std::string text = std::to_string(panel.broken);
+  text.append(panel.broken == 1 ? " case did not pass: it has no speed-up"
+                                : " cases did not pass: they have no speed-up");
+  badge(ui, Level::kError, text);
+  beside("Show them");
+  if (ImGui::SmallButton("Show them")) {
+    panel.view.filter = "-verdict:faster -verdict:slower -verdict:same -verdict:inconclusive -verdict:pass";
+    panel.run->table.filter(panel.view.filter);
+  }
+}
+
+void draw_cases(SweepPanel& panel, const Ui& ui) {
+  auto& data = *panel.run;
+  draw_filter(ui, data.table, panel.view);
+  TableOptions options;
+  options.verdict = "verdict";
+  options.chosen = [&](std::size_t row) {
+    return !ui.selection.case_key.empty() && data.cases[row].key == ui.selection.case_key;
+  };
+  options.tip = [&](std::size_t row) {
+    const auto& record = data.cases[row];
+    auto text = record.key;
+    if (!record.reason.empty()) text.append("\n").append(record.reason);
+    if (!record.stop_reason.empty())
+      text.append("\n")
+          .append(std::to_string(record.rounds))
+          .append(" rounds, ended by ")
+          .append(record.stop_reason);
+    return text;
+  };
+  if (const auto row = draw_table(ui, data.table, options)) ui.selection.choose_case(data.cases[*row].key);
+}
+
+}  // namespace
+
+void draw(SweepPanel& panel, Workbench& bench, const Ui& ui) {
+  if (!panel.asked) {
+    panel.asked = true;
+    ui.commands.run("sweep.show_run");
+  }
+  ImGui::SetNextItemOpen(panel.run == nullptr, ImGuiCond_Once);
+  if (ImGui::CollapsingHeader("What to measure###form")) {
+    draw_form(panel, bench, ui);
+  } else {
+    check_form(panel, bench);
+  }
+  draw_actions(panel, ui);
+  if (!panel.run) {
+    empty_state(
+        ui, icon::kSweep, "Nothing is measured yet",
+        "Speed-up over N with its interval, and a table of all cases, will stand here. The small sweep takes "
+        "under three minutes.",
+        "sweep.start_small", "Measure the small sweep");
+  } else {
+    ImGui::Separator();
+    draw_headline(panel, ui);
+    const float room = ImGui::GetContentRegionAvail().y;
+    if (!panel.series.empty()) draw_plot(panel, ui, std::max(10 * em(), 0.52F * room));
+    draw_cases(panel, ui);
+  }
+  panel.save.draw(ui);
+}
+
+}  // namespace wide::gui

@@ -1,0 +1,72 @@
+#pragma once
+// Measures subjects or the open model over N, and shows what came out.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gui/panels/shared/choices.h"
+#include "gui/panels/shared/records.h"
+#include "gui/panels/shared/save_dialog.h"
+#include "gui/panels/shared/snapshot.h"
+#include "gui/panels/shared/table_view.h"
+#include "gui/views/history_data.h"
+#include "gui/views/sweep_form.h"
+#include "gui/views/sweep_progress.h"
+#include "gui/views/sweep_rows.h"
+#include "gui/workbench.h"
+
+namespace wide::gui {
+
+struct SweepPanel {
+  std::shared_ptr<Records> records;
+
+  // The form.
+  SweepForm form;
+  std::string counts;                ///< as typed; form.n where it can be read
+  bool open_model = false;           ///< measure the open model instead of subjects
+  std::string pasted;                ///< a command line to read
+  std::string fault;                 ///< what is wrong with the form; empty: nothing
+  std::size_t cases = 0;             ///< that the form makes; 0: not known
+  std::optional<SweepForm> counted;  ///< form that `fault` and `cases` are of
+  std::vector<app::SubjectInfo> subjects;
+  std::vector<Choice> presets;
+
+  // What runs.
+  std::uint64_t job = 0;
+  SweepProgress progress;
+
+  // What is shown.
+  std::shared_ptr<RunData> run;  ///< null: nothing was measured yet
+  std::vector<Series> series;
+  Against against = Against::kEager;
+  bool fit = false;        ///< the plot is to show everything at the next frame
+  std::size_t broken = 0;  ///< cases that failed their proof or could not run
+  bool asked = false;      ///< whether the newest run of the database was looked for
+  TableView view;
+  SaveDialog save;
+  Snapshot picture;
+};
+
+void draw(SweepPanel& panel, Workbench& bench, const Ui& ui);
+void add_commands(const std::shared_ptr<SweepPanel>& panel, Workbench& bench);
+
+/// The form as it will be measured: with the open model where that is wanted, and the database.
+SweepForm form_of(const SweepPanel& panel, const Workbench& bench);
+/// Counts cases and finds faults where the form has changed.
+void check_form(SweepPanel& panel, const Workbench& bench);
+/// Takes over a command line. Returns what could not be understood.
+std::string take_command(SweepPanel& panel, const std::string& line);
+
+void start_sweep(const std::shared_ptr<SweepPanel>& panel, Workbench& bench, bool resume);
+/// Reads a run on a job and shows it; 0: the newest.
+void load_run(const std::shared_ptr<SweepPanel>& panel, Workbench& bench, std::int64_t run);
+void show_run(SweepPanel& panel, std::shared_ptr<RunData> run);
+void show_against(SweepPanel& panel, Against against);
+
+void draw_form(SweepPanel& panel, Workbench& bench, const Ui& ui);
+/// `height` in pixels.
+void draw_plot(SweepPanel& panel, const Ui& ui, float height);
+
+}  // namespace wide::gui

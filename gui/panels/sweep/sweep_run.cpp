@@ -1,0 +1,119 @@
+// The child process that measures, and the reading of what it stores.
+#include <chrono>
+
+#include "formats/error.h"
+#include "gui/panels/sweep/sweep_panel.h"
+#include "gui/views/child.h"
+
+namespace wide::gui {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Shared = std::shared_ptr<SweepPanel>;
+
+constexpr double kReadSeconds =
+    1;  // at most once a second, since reading takes processor time from what is measured
+constexpr int kDone = 0, kRegression = 1, kInconclusive = 4, kWrongNumbers = 5;  // exit codes of the program
+
+// What the job needs, apart from the panel: it belongs to the window's thread.
+struct Sweep {
+  SweepForm form;
+  std::vector<app::SubjectInfo> subjects;
+  std::string program;
+  std::filesystem::path database;
+};
+
+std::shared_ptr<RunData> read_quietly(const std::filesystem::path& database, std::int64_t run) {
+  try {
+    return std::make_shared<RunData>(read_run(database, run));
+  } catch (const Error&) {
+    return nullptr;  // the child holds a lock, or has not stored yet: the next reading will do
+  }
+}
+
+Apply measure(const Sweep& sweep, const Shared& panel, const JobContext& context) {
+  auto preset = sweep.form.preset;
+  if (needs_file(sweep.form)) preset = write_own_preset(sweep.form, sweep.subjects);
+  auto words = arguments(sweep.form, preset);
+  words.insert(words.begin(), sweep.program);
+  SweepProgress progress;
+  Clock::time_point last_read{};
+  ChildTask task{.argv = std::move(words)};
+  task.cancelled = [&context] { return context.cancelled(); };
+  task.line = [&](const std::string& line) {
+    if (!take_line(line, progress)) return;
+    context.progress(progress.fraction(), progress.text());
+    context.post([panel, progress] { panel->progress = progress; });
+    if (std::chrono::duration<double>(Clock::now() - last_read).count() < kReadSeconds) return;
+    last_read = Clock::now();
+    if (auto run = read_quietly(sweep.database, progress.run))
+      context.post([panel, run] { show_run(*panel, run); });
+  };
+  const auto end = run_child(task);
+  const auto run = progress.run > 0 ? read_quietly(sweep.database, progress.run) : nullptr;
+  const bool failed = !end.cancelled && end.code != kDone && end.code != kRegression &&
+                      end.code != kInconclusive && end.code != kWrongNumbers;
+  context.post([panel, run] {
+    ++panel->records->revision;
+    if (run) show_run(*panel, run);
+  });
+  if (end.cancelled) throw JobCancelled();
+  if (failed) throw Error("sweep", complaint(end));
+  return [] {};
+}
+
+}  // namespace
+
+void show_run(SweepPanel& panel, std::shared_ptr<RunData> run) {
+  run->table.filter(panel.view.filter);
+  panel.fit = !panel.run || panel.run->run.id != run->run.id || panel.run->cases.size() != run->cases.size();
+  panel.run = std::move(run);
+  panel.broken = 0;
+  for (const auto& record : panel.run->cases) {
+    if (meaning(results::name(record.verdict)) == Meaning::kBroken) ++panel.broken;
+  }
+  show_against(panel, panel.against);
+}
+
+void show_against(SweepPanel& panel, Against against) {
+  panel.fit = panel.fit || panel.against != against;
+  panel.against = against;
+  panel.series = panel.run ? speedup_series(panel.run->cases, against) : std::vector<Series>();
+}
+
+void start_sweep(const Shared& panel, Workbench& bench, bool resume) {
+  Sweep sweep{form_of(*panel, bench), panel->subjects, bench.host.program, panel->records->database};
+  sweep.form.resume = resume;
+  panel->progress = {};
+  auto* notices = &bench.notices;
+  panel->job =
+      bench.jobs.start(Lane::kMeasure, resume ? "Going on with the sweep" : "Sweep",
+                       [sweep, panel, notices](const JobContext& context) {
+                         auto apply = measure(sweep, panel, context);
+                         return [panel, notices, apply] {
+                           if (apply) apply();
+                           if (!panel->run) return;
+                           const auto text = totals(panel->run->cases);
+                           if (panel->broken > 0) {
+                             notices->post(Level::kError, "Cases failed: they have no speed-up", text);
+                           } else {
+                             notices->post(Level::kInfo, "The sweep is done", text);
+                           }
+                         };
+                       });
+}
+
+void load_run(const Shared& panel, Workbench& bench, std::int64_t run) {
+  const auto database = panel->records->database;
+  std::error_code failed;
+  if (database.empty() || !std::filesystem::exists(database, failed)) return;
+  bench.jobs.start(Lane::kFiles, run == 0 ? "Reading the last sweep" : "Reading run " + std::to_string(run),
+                   [panel, database, run](const JobContext&) -> Apply {
+                     const auto history = read_history(database);
+                     if (history.runs.empty()) return [] {};
+                     auto read = std::make_shared<RunData>(read_run(database, run));
+                     return [panel, read] { show_run(*panel, read); };
+                   });
+}
+
+}  // namespace wide::gui
