@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ("app", "core", "cuda", "formats", "presets", "primitives", "profiler", "results")  # our C++; tests beside it
+FOLDERS = ("app", "core", "cuda", "formats", "gui", "presets", "primitives", "profiler", "results")  # our C++; tests beside it
 
 
 def without_libtorch(path):

@@ -11,10 +11,16 @@ from repository import ROOT
 # A Python whose venv holds a pip that does what PIP says: succeed, fail, or die in the midst.
 FAKE_PYTHON = """#!/bin/bash
 case "$*" in
-  "-m venv "*) mkdir -p "$3/bin" "$3/lib/python3.11/site-packages/torch" && cp "$0" "$3/bin/python" ;;
+  "-m venv "*) mkdir -p "$3/bin" "$3/lib/python3.11/site-packages/torch" && cp "$0" "$3/bin/python" && cp "$0" "$3/bin/python3" ;;
   "-m pip install "*) echo one >>"$CALLS"; echo "pip's last words" >&2
     case "$PIP" in fail) exit 1 ;; die) kill -KILL $PPID; sleep 1 ;; esac ;;
+  "-m pip download "*) [ -z "$NO_SOURCE" ] || { echo "no such hash" >&2; exit 1; }
+    mkdir -p "${@: -1}/s/imgui_bundle-1" && tar -czf "${@: -1}/imgui_bundle-1.tar.gz" -C "${@: -1}/s" imgui_bundle-1 ;;
 esac
+"""
+# CMake and Ninja for the window's libraries: only the folder that comes of it.
+FAKE_CMAKE = """#!/bin/bash
+for word; do case "$word" in -DCMAKE_INSTALL_PREFIX=*) mkdir -p "${word#*=}/lib"; esac; done
 """
 FAKE_DPKG_QUERY = """#!/bin/bash
 [ -z "$ABSENT" ] || exit 0
@@ -29,9 +35,12 @@ class Scripts(unittest.TestCase):
         tree = self.folder / "tree"
         shutil.copytree(ROOT / "scripts", tree / "scripts")
         shutil.copy(ROOT / "dependencies.lock", tree)
+        shutil.copytree(ROOT / "cmake/window", tree / "cmake/window")
         self.tree, self.lock = tree, tree / "dependencies.lock"
         (self.folder / "bin").mkdir()
         self.fake("python3", FAKE_PYTHON)
+        self.fake("cmake", FAKE_CMAKE)
+        self.fake("ninja", "#!/bin/sh\n")
         self.fake("dpkg-query", FAKE_DPKG_QUERY)
         self.fake("id", "#!/bin/sh\necho 1000\n")
         self.fake("sudo", "#!/bin/sh\nexit 1\n")
@@ -88,6 +97,24 @@ class Scripts(unittest.TestCase):
         self.assertEqual(len(self.installed()), 2)
         self.assertEqual(self.run_setup("--profile", "full").returncode, 0)
         self.assertEqual(len([name for name in self.installed() if name.endswith("-full")]), 1)
+
+    def windows(self):
+        return sorted(path.name for path in (self.folder / "cache/widebench").glob("window-*"))
+
+    def test_window(self):
+        """The window's libraries are built once, keyed by how they are built; a failure says how to go without."""
+        result = self.run_setup(NO_SOURCE="1")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("no such hash", result.stderr)
+        self.assertIn("WIDEBENCH_WINDOW=off", result.stderr)
+        self.assertEqual(self.windows(), [])
+        self.assertEqual(self.run_setup(NO_SOURCE="1", WIDEBENCH_WINDOW="off").returncode, 0)
+        self.assertEqual(self.run_setup().returncode, 0)
+        self.assertEqual(len(self.windows()), 1)
+        recipe = self.tree / "cmake/window/CMakeLists.txt"
+        recipe.write_text(recipe.read_text() + "# changed")
+        self.assertEqual(self.run_setup().returncode, 0)
+        self.assertEqual(len(self.windows()), 2)
 
     def test_quiet(self):
         """With all in place nothing is printed and nothing is installed again."""

@@ -16,6 +16,7 @@ from repository import FOLDERS, ROOT, failures, files, without_libtorch
 BUILD_FOLDER = pathlib.Path(os.environ.get("BUILD_FOLDER", ROOT / "build/release"))
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "widebench"
 LIBTORCH_INCLUDE = os.environ.get("LIBTORCH_INCLUDE", "")
+WINDOW_INCLUDE = os.environ.get("WINDOW_INCLUDE", "")
 CXX = os.environ.get("CXX", "c++")
 
 
@@ -95,9 +96,16 @@ class Style(unittest.TestCase):
         self.headers_compile_alone([path for path in files(".h") if path.parts[0] in FOLDERS and without_libtorch(path)])
 
     def test_headers_with_libtorch(self):
-        self.headers_compile_alone([path for path in files(".h") if path.parts[0] in FOLDERS and not without_libtorch(path)],
+        self.headers_compile_alone([path for path in files(".h") if path.parts[0] in FOLDERS and path.parts[0] != "gui"
+                                    and not without_libtorch(path)],
                                    "-isystem", LIBTORCH_INCLUDE,
                                    "-isystem", os.path.join(LIBTORCH_INCLUDE, "../../nvidia/cu13/include"))
+
+    def test_headers_of_the_window(self):
+        if not WINDOW_INCLUDE:
+            print("SKIPPED: the window's libraries are not installed; scripts/setup builds them")
+            sys.exit(77)
+        self.headers_compile_alone([path for path in files(".h") if path.parts[0] == "gui"], "-isystem", WINDOW_INCLUDE)
 
 
 if __name__ == "__main__":

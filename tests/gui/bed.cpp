@@ -1,0 +1,215 @@
+// gui_test [GROUP…]: drives the window; prints what failed, and how many passed.
+#include "gui/bed.h"
+
+#include <GLFW/glfw3.h>
+#include <imgui_impl_glfw.h>
+#include <imgui_impl_opengl3.h>
+#include <imgui_te_exporters.h>
+#include <imgui_te_utils.h>
+#include <implot.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "app/engine.h"
+#include "app/model_bench.h"
+#include "gui/fonts.h"
+#include "gui/picture.h"
+
+namespace wide::test {
+namespace {
+
+constexpr float kFontSize = 15;
+std::unique_ptr<gui::Workbench> current;
+gui::Fonts fonts;
+double now = 0;
+
+std::unique_ptr<gui::Workbench> make_bench() {
+  gui::Host host{app::engine(), app::model_bench(), WIDEBENCH_TEST_PROGRAM};
+  auto made = std::make_unique<gui::Workbench>(std::move(host), gui::Settings{}, false);
+  made->fonts = fonts;
+  made->restyle(1);
+  return made;
+}
+
+struct Folder {
+  Folder() : path(std::filesystem::temp_directory_path() / ("widebench-gui-" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(path);
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::filesystem::path path;
+};
+
+}  // namespace
+
+gui::Workbench& bench() {
+  return *current;
+}
+
+void fresh(ImGuiTestContext* ctx) {
+  current = make_bench();
+  ImGui::SetClipboardText("");
+  ctx->PopupCloseAll();
+  current->commands.run("view.reset");
+  ctx->Yield(4);
+}
+
+void settle(ImGuiTestContext* ctx) {
+  const auto begun = std::chrono::steady_clock::now();
+  ctx->Yield(2);
+  while (current->jobs.busy()) {
+    ctx->Yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (std::chrono::steady_clock::now() - begun > std::chrono::minutes(2)) {
+      IM_ERRORF("%s", "a job did not end in two minutes");
+      return;
+    }
+  }
+  ctx->Yield(3);
+}
+
+void with_sample(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  current->commands.run("file.sample");
+  settle(ctx);
+}
+
+void show(ImGuiTestContext* ctx, const char* panel) {
+  current->commands.run(std::string("view.") + panel);
+  ctx->Yield(3);
+}
+
+std::filesystem::path corpus(const std::string& name) {
+  return std::filesystem::path(WIDEBENCH_TEST_CORPUS) / name;
+}
+
+std::filesystem::path scratch() {
+  static const Folder folder;
+  return folder.path;
+}
+
+std::string newest_notice() {
+  const auto& shown = current->notices.shown();
+  return shown.empty() ? std::string() : shown.back().title + "\n" + shown.back().text;
+}
+
+bool noticed(const std::string& text) {
+  for (const auto& notice : current->notices.shown()) {
+    if ((notice.title + "\n" + notice.text).find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::string clipboard() {
+  const char* text = ImGui::GetClipboardText();
+  return text ? text : "";
+}
+
+ImGuiID beside(ImGuiTestContext* ctx, const std::string& item, const char* label) {
+  return ImHashDecoratedPath(label, nullptr, ctx->ItemInfo(item.c_str()).ParentID);
+}
+
+void pick(ImGuiTestContext* ctx, ImGuiTestRef combo, const char* item) {
+  ctx->ItemClick(combo);
+  ctx->Yield(2);
+  ctx->ItemClick((std::string("//##Combo_00/") + item).c_str());
+  ctx->Yield(2);
+}
+
+}  // namespace wide::test
+
+namespace {
+
+using wide::test::now;
+
+void draw(GLFWwindow* window) {
+  ImGui_ImplOpenGL3_NewFrame();
+  ImGui_ImplGlfw_NewFrame();
+  ImGui::NewFrame();
+  now += 1.0 / 60;
+  wide::test::bench().frame(now);
+  ImGui::Render();
+  int width = 0, height = 0;
+  glfwGetFramebufferSize(window, &width, &height);
+  wide::gui::clear_picture(width, height, wide::test::bench().theme.window);
+  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+}
+
+int run_tests(GLFWwindow* window, int argc, char** argv) {
+  auto* engine = ImGuiTestEngine_CreateContext();
+  auto& io = ImGuiTestEngine_GetIO(engine);
+  io.ConfigRunSpeed = ImGuiTestRunSpeed_Fast;
+  io.ConfigVerboseLevel = ImGuiTestVerboseLevel_Warning;
+  io.ConfigVerboseLevelOnError = ImGuiTestVerboseLevel_Info;
+  io.ConfigLogToTTY = true;
+  io.ConfigNoThrottle = true;
+  io.ConfigWatchdogKillTest = 120;
+  wide::test::add_shell_tests(engine);
+  wide::test::add_models_tests(engine);
+  wide::test::add_graph_tests(engine);
+  wide::test::add_strategies_tests(engine);
+  wide::test::add_jobs_tests(engine);
+  wide::test::add_sweep_tests(engine);
+  wide::test::add_profile_tests(engine);
+  wide::test::add_history_tests(engine);
+  ImGuiTestEngine_Start(engine, ImGui::GetCurrentContext());
+  for (int i = 1; i < std::max(argc, 2); ++i) {
+    ImGuiTestEngine_QueueTests(engine, ImGuiTestGroup_Tests, i < argc ? argv[i] : nullptr,
+                               ImGuiTestRunFlags_RunFromCommandLine);
+  }
+  while (!ImGuiTestEngine_IsTestQueueEmpty(engine)) {
+    glfwPollEvents();
+    draw(window);
+    ImGuiTestEngine_PostSwap(engine);
+  }
+  ImGuiTestEngineResultSummary summary;
+  ImGuiTestEngine_GetResultSummary(engine, &summary);
+  ImGuiTestEngine_PrintResultSummary(engine);
+  std::printf("%d of %d passed\n", summary.CountSuccess, summary.CountTested);
+  ImGuiTestEngine_Stop(engine);
+  wide::test::current.reset();
+  ImGui_ImplOpenGL3_Shutdown();
+  ImGui_ImplGlfw_Shutdown();
+  ImPlot::DestroyContext();
+  ImGui::DestroyContext();
+  ImGuiTestEngine_DestroyContext(engine);
+  return summary.CountTested > 0 && summary.CountSuccess == summary.CountTested ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (glfwInit() == GLFW_FALSE) {
+    std::puts("SKIPPED: no display; scripts/setup --tests installs xvfb");
+    return 77;
+  }
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+  glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+  auto* window = glfwCreateWindow(1280, 800, "gui_test", nullptr, nullptr);
+  if (!window) {
+    std::puts("SKIPPED: no OpenGL 3.3 here; scripts/setup installs Mesa");
+    return 77;
+  }
+  glfwMakeContextCurrent(window);
+  glfwSwapInterval(0);
+  ImGui::CreateContext();
+  ImPlot::CreateContext();
+  auto& io = ImGui::GetIO();
+  io.IniFilename = nullptr;
+  io.ConfigFlags |= ImGuiConfigFlags_DockingEnable | ImGuiConfigFlags_NavEnableKeyboard;
+  ImGui_ImplGlfw_InitForOpenGL(window, true);
+  ImGui_ImplOpenGL3_Init("#version 330 core");
+  wide::test::fonts = wide::gui::load_fonts(wide::test::kFontSize);
+  ImGui::GetStyle().FontSizeBase = wide::test::kFontSize;
+  wide::test::current = wide::test::make_bench();
+  const int code = run_tests(window, argc, argv);
+  glfwDestroyWindow(window);
+  glfwTerminate();
+  return code;
+}

@@ -1,0 +1,53 @@
+#pragma once
+// A window on a display that nobody sees, with the real engine behind it, driven by imgui_test_engine as a
+// person would.
+
+#include <imgui.h>
+#include <imgui_te_context.h>
+#include <imgui_te_engine.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "gui/workbench.h"
+
+namespace wide::test {
+
+/// The window under test.
+gui::Workbench& bench();
+/// Starts each test: a new workbench with the default layout, no settings kept, the corpus as the working
+/// folder.
+void fresh(ImGuiTestContext* ctx);
+/// Draws until no job waits or runs; an error after two minutes.
+void settle(ImGuiTestContext* ctx);
+/// fresh(), and the sample is open.
+void with_sample(ImGuiTestContext* ctx);
+/// Brings a panel to the front.
+void show(ImGuiTestContext* ctx, const char* panel);
+
+/// A folder of the corpus: "resblock".
+std::filesystem::path corpus(const std::string& name);
+/// An empty folder of this run.
+std::filesystem::path scratch();
+/// Text of the newest notice, title and text; empty: none is shown.
+std::string newest_notice();
+/// True when a notice shown has all of this text.
+bool noticed(const std::string& text);
+std::string clipboard();
+/// Opens a combo and chooses an item of it by label or "###id".
+void pick(ImGuiTestContext* ctx, ImGuiTestRef combo, const char* item);
+/// An item with this label where `item` is: combos say no label, so that a search does not find them.
+ImGuiID beside(ImGuiTestContext* ctx, const std::string& item, const char* label);
+
+/// The groups, a file each.
+void add_shell_tests(ImGuiTestEngine* engine);
+void add_models_tests(ImGuiTestEngine* engine);
+void add_graph_tests(ImGuiTestEngine* engine);
+void add_strategies_tests(ImGuiTestEngine* engine);
+void add_jobs_tests(ImGuiTestEngine* engine);
+void add_sweep_tests(ImGuiTestEngine* engine);
+void add_profile_tests(ImGuiTestEngine* engine);
+void add_history_tests(ImGuiTestEngine* engine);
+
+}  // namespace wide::test

@@ -1,0 +1,145 @@
+// History: runs, tags, notes, comparisons with verdicts, trends, exports.
+#include "gui/results_bed.h"
+
+namespace wide::test {
+namespace {
+
+results::Store store() {
+  return results::Store::open(database(), results::OpenMode::kReadOnly);
+}
+
+void empty_says_what_to_do(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  show(ctx, "history");
+  settle(ctx);
+  IM_CHECK(ctx->ItemExists("//###History/Measure the small sweep"));
+  IM_CHECK(!std::filesystem::exists(database()));
+}
+
+void runs_are_listed_and_filtered(ImGuiTestContext* ctx) {
+  const auto runs = with_history(ctx);
+  const auto& data = *panels().history->data;
+  IM_CHECK_EQ(data.runs.size(), 3u);
+  IM_CHECK_EQ(data.runs[0].id, runs[2]);
+  ctx->ItemInputValue("//###History/##run_filter", "label:second");
+  ctx->Yield(2);
+  IM_CHECK_EQ(panels().history->data->table.shown().size(), 1u);
+}
+
+void a_run_is_noted_and_tagged(ImGuiTestContext* ctx) {
+  const auto runs = with_history(ctx);
+  bench().commands.run("history.look", std::to_string(runs[0]));
+  settle(ctx);
+  IM_CHECK_EQ(panels().history->run->run.id, runs[0]);
+  ctx->ItemInputValue("//###History/##tabs/Run/##tag", "nightly");
+  settle(ctx);
+  ctx->ItemInputValue("//###History/##tabs/Run/##note", "the new allocator");
+  settle(ctx);
+  const auto run = store().run(runs[0]);
+  IM_CHECK_EQ(run.tags.size(), 1u);
+  IM_CHECK_STR_EQ(run.notes.at(0).text.c_str(), "the new allocator");
+  IM_CHECK_EQ(panels().history->run->run.tags.size(), 1u);
+}
+
+void a_comparison_has_verdicts(ImGuiTestContext* ctx) {
+  const auto runs = with_history(ctx);
+  bench().selection.runs = {runs[0], runs[1]};
+  ctx->Yield(2);
+  ctx->ItemClick("//###History/###compare");
+  settle(ctx);
+  IM_CHECK_EQ(panels().history->comparisons.size(), 1u);
+  const auto& table = panels().history->comparisons[0].table;
+  IM_CHECK_EQ(table.rows(), 12u);
+  for (std::size_t row = 0; row < table.rows(); ++row)
+    IM_CHECK(!table.text(row, table.column("change")).empty());
+  IM_CHECK_GT(table.number(0, table.column("ratio")), 1.4);  // the second run's first case is slower
+  ctx->ItemClick("//###History/##tabs/Compare/###copy_compare");
+  ctx->Yield(2);
+  IM_CHECK(clipboard().starts_with("widebench runs compare " + std::to_string(runs[0]) + " " +
+                                   std::to_string(runs[1])));
+}
+
+void one_run_is_not_compared(ImGuiTestContext* ctx) {
+  const auto runs = with_history(ctx);
+  bench().selection.runs = {runs[0]};
+  IM_CHECK(bench().commands.refusal("history.compare").find("choose two runs") == 0);
+}
+
+void deleting_asks_first(ImGuiTestContext* ctx) {
+  const auto runs = with_history(ctx);
+  bench().selection.runs = {runs[1]};
+  bench().commands.run("history.delete");
+  ctx->Yield(3);
+  IM_CHECK_EQ(store().runs().size(), 3u);
+  ctx->SetRef("//$FOCUSED");
+  ctx->ItemClick("Delete");
+  settle(ctx);
+  IM_CHECK_EQ(store().runs().size(), 2u);
+  IM_CHECK(bench().selection.runs.empty());
+}
+
+void what_is_pinned_is_not_deleted(ImGuiTestContext* ctx) {
+  const auto runs = with_history(ctx);
+  bench().commands.run("history.look", std::to_string(runs[0]));
+  settle(ctx);
+  ctx->ItemClick("//###History/##tabs/Run/###pin");
+  settle(ctx);
+  bench().selection.runs = {runs[0]};
+  bench().commands.run("history.delete", "yes");
+  settle(ctx);
+  IM_CHECK(noticed("Deleting runs did not work"));
+  IM_CHECK_EQ(store().runs().size(), 3u);
+}
+
+void a_run_is_exported_and_imported(ImGuiTestContext* ctx) {
+  const auto runs = with_history(ctx);
+  bench().commands.run("history.look", std::to_string(runs[0]));
+  settle(ctx);
+  for (const char* format : {"json", "csv", "html", "svg"}) {
+    const auto file = scratch() / (std::string("run.") + format);
+    bench().commands.run(std::string("history.export_") + format, file.string());
+    settle(ctx);
+    IM_CHECK_GT(bytes_of(file).size(), 500u);
+  }
+  const auto report = scratch() / "run.json";
+  with_no_results(ctx);
+  std::filesystem::create_directories(database().parent_path());
+  show(ctx, "history");
+  bench().commands.run("history.import", report.string());
+  settle(ctx);
+  IM_CHECK_EQ(panels().history->data->runs.size(), 1u);
+  IM_CHECK_STR_EQ(panels().history->data->runs[0].origin.c_str(), "imported");
+}
+
+void a_subject_is_followed(ImGuiTestContext* ctx) {
+  const auto runs = with_history(ctx);
+  bench().commands.run("history.look", std::to_string(runs[2]));
+  settle(ctx);
+  bench().commands.run("history.follow", "case0");
+  settle(ctx);
+  IM_CHECK_EQ(panels().history->trend.series.size(), 1u);
+  IM_CHECK_EQ(panels().history->trend.series[0].points.size(), 3u);
+  const auto file = scratch() / "trend.svg";
+  bench().commands.run("history.export_trend_svg", file.string());
+  settle(ctx);
+  IM_CHECK(bytes_of(file).find("<svg") != std::string::npos);
+}
+
+}  // namespace
+
+void add_history_tests(ImGuiTestEngine* engine) {
+  const auto add = [engine](const char* name, void (*run)(ImGuiTestContext*)) {
+    IM_REGISTER_TEST(engine, "history", name)->TestFunc = run;
+  };
+  add("empty_says_what_to_do", empty_says_what_to_do);
+  add("runs_are_listed_and_filtered", runs_are_listed_and_filtered);
+  add("a_run_is_noted_and_tagged", a_run_is_noted_and_tagged);
+  add("a_comparison_has_verdicts", a_comparison_has_verdicts);
+  add("one_run_is_not_compared", one_run_is_not_compared);
+  add("deleting_asks_first", deleting_asks_first);
+  add("what_is_pinned_is_not_deleted", what_is_pinned_is_not_deleted);
+  add("a_run_is_exported_and_imported", a_run_is_exported_and_imported);
+  add("a_subject_is_followed", a_subject_is_followed);
+}
+
+}  // namespace wide::test

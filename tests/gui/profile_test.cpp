@@ -1,0 +1,252 @@
+// Profile: reading traces, moving in the timeline, searching, measuring, exporting.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+
+#include "gui/results_bed.h"
+#include "profiler/trace/chrome_export.h"
+#include "profiler/trace/sample_traces.h"
+
+namespace wide::test {
+namespace {
+
+constexpr const char* kLanes = "//###Profile/##tabs/Timeline/##lanes";
+
+gui::TimelinePanel& timeline() {
+  return panels().profile->timeline;
+}
+
+// The sample trace of wide and its rival, from a file.
+void with_trace(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  const auto file = scratch() / "trace.json";
+  const auto wide = test::wide_trace(), eager = test::eager_trace();
+  profiler::write_chrome_file(file, std::array{&wide, &eager});
+  bench().commands.run("profile.open", file.string());
+  settle(ctx);
+  bench().commands.run("profile.show_tab", "timeline");
+  ctx->Yield(3);
+}
+
+void empty_says_what_to_do(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  show(ctx, "profile");
+  IM_CHECK(ctx->ItemExists("//###Profile/Profile resblock"));
+  IM_CHECK_STR_EQ(bench().commands.refusal("profile.fit").c_str(), "no profile is open");
+}
+
+void a_trace_is_opened(ImGuiTestContext* ctx) {
+  with_trace(ctx);
+  const auto& data = panels().profile->data;
+  IM_CHECK(data != nullptr);
+  IM_CHECK_EQ(data->timeline.lanes.size(), 2u);
+  IM_CHECK_STR_EQ(data->traces[data->timeline.lanes[0].capture].contender.c_str(), "eager");
+  IM_CHECK(ctx->ItemExists(kLanes));
+  IM_CHECK_GT(timeline().drawn, 10u);
+}
+
+void no_trace_is_told(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  bench().commands.run("profile.open", (scratch() / "nothing.json").string());
+  settle(ctx);
+  IM_CHECK(noticed("nothing.json"));
+  IM_CHECK(!panels().profile->data);
+}
+
+void wheel_zooms_at_the_cursor(ImGuiTestContext* ctx) {
+  with_trace(ctx);
+  ctx->MouseMove(kLanes);
+  const auto low = ctx->ItemInfo(kLanes).RectFull.Min.x;
+  const double before = timeline().view.time_of(ImGui::GetIO().MousePos.x - low),
+               scale = timeline().view.scale();
+  ctx->MouseWheelY(4);
+  ctx->Yield(2);
+  IM_CHECK_LT(timeline().view.scale(), scale / 2);
+  const double after = timeline().view.time_of(ImGui::GetIO().MousePos.x - low);
+  IM_CHECK_LT(std::abs(after - before), 2 * timeline().view.scale());
+}
+
+void drag_moves_and_f_fits(ImGuiTestContext* ctx) {
+  with_trace(ctx);
+  ctx->MouseMove(kLanes);
+  ctx->MouseWheelY(5);
+  ctx->Yield(2);
+  const double from = timeline().view.from();
+  ctx->MouseDown();
+  ctx->MouseMoveToPos({ImGui::GetIO().MousePos.x - 60, ImGui::GetIO().MousePos.y});
+  ctx->MouseUp();
+  ctx->Yield(2);
+  IM_CHECK_GT(timeline().view.from(), from);
+  ctx->KeyPress(ImGuiKey_F);
+  ctx->Yield(2);
+  IM_CHECK(timeline().view.fits_all());
+}
+
+void a_click_selects_and_z_zooms(ImGuiTestContext* ctx) {
+  with_trace(ctx);
+  const auto rect = ctx->ItemInfo(kLanes).RectFull;
+  // The first row of the first lane: the first pass of eager, from 0 to 2000 ns.
+  const float y = rect.Min.y + 1.9F * ImGui::GetStyle().FontSizeBase;
+  ctx->MouseMoveToPos({rect.Min.x + static_cast<float>(timeline().view.x_of(700)), y});
+  ctx->MouseClick();
+  ctx->Yield(2);
+  IM_CHECK(timeline().selected.has_value());
+  IM_CHECK_EQ(timeline().selected->row, 0u);
+  ctx->KeyPress(ImGuiKey_Z);
+  ctx->Yield(2);
+  IM_CHECK_LT(timeline().view.to() - timeline().view.from(), 2300);
+}
+
+void shift_drag_measures(ImGuiTestContext* ctx) {
+  with_trace(ctx);
+  const auto rect = ctx->ItemInfo(kLanes).RectFull;
+  const float y = rect.Max.y - 10;
+  const auto x = [&](double time) { return rect.Min.x + static_cast<float>(timeline().view.x_of(time)); };
+  ctx->MouseMoveToPos({x(500), y});
+  ctx->KeyDown(ImGuiMod_Shift);
+  ctx->MouseDown();
+  ctx->MouseMoveToPos({x(3000), y});
+  ctx->MouseUp();
+  ctx->KeyUp(ImGuiMod_Shift);
+  ctx->Yield(2);
+  IM_CHECK(timeline().measured.has_value());
+  IM_CHECK_GT(timeline().measured->length(), 1500);
+  ctx->KeyPress(ImGuiKey_Escape);
+  ctx->Yield(2);
+  IM_CHECK(!timeline().measured.has_value());
+}
+
+void search_goes_from_one_to_the_next(ImGuiTestContext* ctx) {
+  with_trace(ctx);
+  ctx->ItemInputValue("//###Profile/##tabs/Timeline/##search", "addmm");
+  ctx->Yield(3);
+  IM_CHECK_EQ(timeline().search.found(), 18u);
+  IM_CHECK(timeline().selected.has_value());
+  const auto first = *timeline().selected;
+  bench().commands.run("profile.next");
+  ctx->Yield(2);
+  IM_CHECK(!(*timeline().selected == first));
+  bench().commands.run("profile.previous");
+  ctx->Yield(2);
+  IM_CHECK(*timeline().selected == first);
+}
+
+void a_node_is_the_same_everywhere(ImGuiTestContext* ctx) {
+  with_trace(ctx);
+  bench().selection.choose_node("1");  // %1 aten.relu.default
+  ctx->Yield(3);
+  IM_CHECK(timeline().selected.has_value());
+  const auto& data = *panels().profile->data;
+  IM_CHECK_EQ(gui::slice_at(data.timeline, data.traces, *timeline().selected).node, 1);
+}
+
+void tabs_show_kernels_gain_and_roofline(ImGuiTestContext* ctx) {
+  with_trace(ctx);
+  ctx->ItemClick("//###Profile/##tabs/Kernels");
+  ctx->Yield(2);
+  IM_CHECK(panels().profile->shown == gui::ProfileTab::kKernels);
+  ctx->ItemClick("//###Profile/##tabs/Gain");
+  ctx->Yield(2);
+  IM_CHECK(ctx->ItemExists("//###Profile/##tabs/Gain/launches removed"));
+  ctx->ItemClick("//###Profile/##tabs/Roofline");
+  ctx->Yield(2);
+  IM_CHECK(ctx->ItemExists("//###Profile/##tabs/Roofline/###profile_now"));
+}
+
+void a_profile_is_exported(ImGuiTestContext* ctx) {
+  with_trace(ctx);
+  for (const char* format : {"csv", "json", "svg", "png"}) {
+    const auto file = scratch() / (std::string("profile.") + format);
+    bench().commands.run(std::string("profile.export_") + format, file.string());
+    settle(ctx);
+    ctx->Yield(6);
+    IM_CHECK_GT(bytes_of(file).size(), 100u);
+  }
+  IM_CHECK(bytes_of(scratch() / "profile.svg").find("aten::addmm") != std::string::npos);
+  IM_CHECK(bytes_of(scratch() / "profile.png").starts_with("\x89PNG"));
+  const auto trace = scratch() / "again.json.gz";
+  bench().commands.run("profile.export_trace", trace.string());
+  settle(ctx);
+  bench().commands.run("profile.open", trace.string());
+  settle(ctx);
+  IM_CHECK_EQ(panels().profile->data->traces.size(), 2u);
+}
+
+void the_command_line_is_copied(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  show(ctx, "profile");
+  ctx->ItemClick("//###Profile/###copy");
+  ctx->Yield(2);
+  IM_CHECK_STR_EQ(
+      clipboard().c_str(),
+      "widebench profile resblock -p quick -n 4 --rivals eager --passes 20 --roofline --trace trace.json");
+}
+
+void profiles_in_a_child(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  show(ctx, "profile");
+  panels().profile->form.subject = "mlp";
+  panels().profile->form.preset = "ci";
+  ctx->Yield(2);
+  ctx->ItemClick("//###Profile/###start");
+  settle(ctx);
+  const auto& data = panels().profile->data;
+  IM_CHECK(data != nullptr);
+  IM_CHECK_EQ(data->traces.size(), 2u);
+  IM_CHECK_EQ(data->comparisons.size(), 1u);
+  IM_CHECK(data->comparisons[0].aligned);
+  IM_CHECK(data->roofline.has_value());
+  bench().commands.run("profile.show_tab", "roofline");
+  ctx->Yield(3);
+  IM_CHECK(panels().profile->shown == gui::ProfileTab::kRoofline);
+}
+
+// The promise is 60 frames a second; others use the machine that tests run on, hence the median and the room.
+void a_million_events(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  std::vector<profiler::Trace> traces;
+  traces.push_back(test::large_trace(1'000'000));
+  gui::show_profile(*panels().profile, std::make_shared<gui::ProfileData>(gui::make_profile(
+                                           std::move(traces), "", [](double, const char*) {})));
+  show(ctx, "profile");
+  bench().commands.run("profile.show_tab", "timeline");
+  ctx->Yield(3);
+  ctx->MouseMove(kLanes);
+  std::vector<double> frames;
+  for (int i = 0; i < 60; ++i) {
+    timeline().view.zoom(i < 30 ? 1.3 : 1 / 1.3, 300);
+    timeline().view.pan(7);
+    const auto start = std::chrono::steady_clock::now();
+    ctx->Yield();
+    frames.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  std::sort(frames.begin(), frames.end());
+  ctx->LogInfo("median frame %.1f ms", 1e3 * frames[frames.size() / 2]);
+  IM_CHECK_LT(frames[frames.size() / 2], 0.1);
+  IM_CHECK_LT(timeline().drawn, 20'000u);
+}
+
+}  // namespace
+
+void add_profile_tests(ImGuiTestEngine* engine) {
+  const auto add = [engine](const char* name, void (*run)(ImGuiTestContext*)) {
+    IM_REGISTER_TEST(engine, "profile", name)->TestFunc = run;
+  };
+  add("empty_says_what_to_do", empty_says_what_to_do);
+  add("a_trace_is_opened", a_trace_is_opened);
+  add("no_trace_is_told", no_trace_is_told);
+  add("wheel_zooms_at_the_cursor", wheel_zooms_at_the_cursor);
+  add("drag_moves_and_f_fits", drag_moves_and_f_fits);
+  add("a_click_selects_and_z_zooms", a_click_selects_and_z_zooms);
+  add("shift_drag_measures", shift_drag_measures);
+  add("search_goes_from_one_to_the_next", search_goes_from_one_to_the_next);
+  add("a_node_is_the_same_everywhere", a_node_is_the_same_everywhere);
+  add("tabs_show_kernels_gain_and_roofline", tabs_show_kernels_gain_and_roofline);
+  add("a_profile_is_exported", a_profile_is_exported);
+  add("the_command_line_is_copied", the_command_line_is_copied);
+  add("profiles_in_a_child", profiles_in_a_child);
+  add("a_million_events", a_million_events);
+}
+
+}  // namespace wide::test

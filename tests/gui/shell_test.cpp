@@ -1,0 +1,306 @@
+// Menu, palette, shortcuts, look, notices, closing: what belongs to no panel.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <thread>
+
+#include "gui/bed.h"
+#include "gui/palette.h"
+
+namespace wide::test {
+namespace {
+
+using gui::Level;
+
+void menus(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  for (const char* menu : {"File", "Edit", "View", "Run", "Help"}) {
+    const auto ref = std::string("//##MainMenuBar/##MenuBar/") + menu;
+    IM_CHECK(ctx->ItemExists(ref.c_str()));
+  }
+  for (const auto& command : bench().commands.all()) {
+    IM_CHECK(!command.title.empty());
+    const std::string menu = command.menu;
+    IM_CHECK(menu.empty() || menu == "File" || menu == "Edit" || menu == "View" || menu == "Run" ||
+             menu == "Help");
+  }
+}
+
+void menu_runs_command(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  const bool dark = bench().settings.dark;
+  ctx->SetRef("##MainMenuBar");
+  ctx->MenuClick("View/###view.theme");
+  ctx->Yield(2);
+  IM_CHECK(bench().settings.dark != dark);
+}
+
+void menu_refuses(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  IM_CHECK_STR_EQ(bench().commands.refusal("strategies.build").c_str(), "no model is open");
+  IM_CHECK_STR_EQ(bench().commands.run("no.such").c_str(), "no command is called no.such");
+}
+
+void palette_opens(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_P);
+  ctx->Yield(2);
+  IM_CHECK(bench().palette.is_open());
+  ctx->KeyPress(ImGuiKey_Escape);
+  ctx->Yield(2);
+  IM_CHECK(!bench().palette.is_open());
+}
+
+void palette_runs(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  const bool dark = bench().settings.dark;
+  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_P);
+  ctx->Yield(3);
+  ctx->KeyChars("dark theme");
+  ctx->Yield(2);
+  ctx->KeyPress(ImGuiKey_Enter);
+  ctx->Yield(3);
+  IM_CHECK(bench().settings.dark != dark);
+  IM_CHECK(!bench().palette.is_open());
+}
+
+void palette_says_why_not(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_P);
+  ctx->Yield(3);
+  ctx->KeyChars("validate");
+  ctx->KeyPress(ImGuiKey_Enter);
+  ctx->Yield(3);
+  IM_CHECK(noticed("no model is open"));
+}
+
+void palette_searches(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  const auto first = [](const char* query) {
+    const auto found = gui::search(bench().commands, query);
+    return found.empty() ? std::string() : found.front()->id;
+  };
+  IM_CHECK_STR_EQ(first("open mod").c_str(), "file.open");
+  IM_CHECK_STR_EQ(first("reset lay").c_str(), "view.reset");
+  IM_CHECK_STR_EQ(first("validate").c_str(), "strategies.validate");
+  IM_CHECK_STR_EQ(first("qqqzz").c_str(), "");
+  IM_CHECK_EQ(gui::search(bench().commands, "").size(), bench().commands.all().size());
+}
+
+void themes(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  bench().commands.run("view.theme", "light");
+  ctx->Yield(2);
+  IM_CHECK(ImGui::GetStyle().Colors[ImGuiCol_WindowBg].x > 0.8F);
+  bench().commands.run("view.theme", "dark");
+  ctx->Yield(2);
+  IM_CHECK(ImGui::GetStyle().Colors[ImGuiCol_WindowBg].x < 0.2F);
+}
+
+// Contrast of two colours as WCAG has it.
+double contrast(const ImVec4& a, const ImVec4& b) {
+  const auto light = [](const ImVec4& c) {
+    const auto linear = [](double x) {
+      return x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4);
+    };
+    return 0.2126 * linear(c.x) + 0.7152 * linear(c.y) + 0.0722 * linear(c.z) + 0.05;
+  };
+  return std::max(light(a), light(b)) / std::min(light(a), light(b));
+}
+
+void contrasts(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  for (const auto& theme : {gui::dark_theme(), gui::light_theme()}) {
+    IM_CHECK(contrast(theme.text, theme.panel) > 10);
+    for (const auto& colour :
+         {theme.faint, theme.good, theme.bad, theme.warning, theme.neutral, theme.accent}) {
+      IM_CHECK(contrast(colour, theme.panel) > 4.5);
+    }
+    for (const auto& colour : {theme.wide, theme.rival, theme.other})
+      IM_CHECK(contrast(colour, theme.panel) > 3);
+  }
+}
+
+void scales(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  const float before = ImGui::GetFontSize();
+  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiKey_Equal);
+  ctx->Yield(3);
+  IM_CHECK(bench().settings.scale > 1.1);
+  IM_CHECK(ImGui::GetStyle().FontScaleMain > 1.1F);
+  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiKey_0);
+  ctx->Yield(3);
+  IM_CHECK_EQ(bench().settings.scale, 1.0);
+  IM_CHECK_EQ(ImGui::GetFontSize(), before);
+}
+
+// Nothing reaches beyond what its panel lets be seen, whatever the text's size.
+void nothing_cut(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  for (const double scale : {1.0, 1.25, 2.0}) {
+    bench().settings.scale = scale;
+    bench().restyle(1);
+    for (const auto& panel : bench().panels) {
+      show(ctx, panel.id.c_str());
+      const auto* window = ctx->GetWindowByRef(("//###" + panel.title).c_str());
+      IM_CHECK_NO_RET(window != nullptr);
+      if (window == nullptr) continue;
+      const float seen = window->InnerClipRect.Max.x - window->WorkRect.Min.x;
+      if (window->ContentSize.x > seen) {
+        IM_ERRORF("%s at %.0f %%: %.0f pixels wide, %.0f are seen", panel.id.c_str(), scale * 100,
+                  window->ContentSize.x, seen);
+      }
+    }
+  }
+}
+
+void layout_resets(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  for (auto& panel : bench().panels) panel.open = false;
+  ctx->Yield(3);
+  bench().commands.run("view.reset");
+  ctx->Yield(4);
+  for (const auto& panel : bench().panels) {
+    IM_CHECK(panel.open);
+    const auto* window = ctx->GetWindowByRef(("//###" + panel.title).c_str());
+    IM_CHECK(window && window->DockNode != nullptr);
+  }
+}
+
+void panels_show(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  for (const auto& panel : bench().panels) {
+    show(ctx, panel.id.c_str());
+    const auto* window = ctx->GetWindowByRef(("//###" + panel.title).c_str());
+    IM_CHECK(window && window->Active && !window->Hidden);
+  }
+  IM_CHECK(!bench().show("no-such-panel"));
+}
+
+void shortcuts_listed(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  ctx->KeyPress(ImGuiKey_F1);
+  ctx->Yield(3);
+  IM_CHECK(ctx->GetWindowByRef("//###help") != nullptr && ctx->GetWindowByRef("//###help")->Active);
+  ctx->KeyPress(ImGuiKey_Escape);
+  ctx->Yield(3);
+  IM_CHECK(!ctx->GetWindowByRef("//###help")->Active);
+}
+
+void chords_are_unique(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  std::vector<int> chords;
+  for (const auto& command : bench().commands.all()) {
+    if (command.chord != 0) chords.push_back(command.chord);
+  }
+  std::sort(chords.begin(), chords.end());
+  IM_CHECK(std::adjacent_find(chords.begin(), chords.end()) == chords.end());
+}
+
+void notices_stay_and_go(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  bench().notices.post(Level::kError, "It did not work", "in this place; try that");
+  bench().notices.post(Level::kInfo, "It worked");
+  ctx->Yield(3);
+  IM_CHECK_EQ(bench().notices.shown().size(), 2U);
+  const auto ref = "//##notice" + std::to_string(bench().notices.shown().front().id);
+  ctx->ItemClick((ref + "/\xef\x83\x85").c_str());
+  IM_CHECK_STR_EQ(clipboard().c_str(), "It did not work\nin this place; try that");
+  bench().notices.expire(1e9);
+  IM_CHECK_EQ(bench().notices.shown().size(), 1U);  // the error stays
+  ctx->Yield(3);
+  ctx->ItemClick((ref + "/\xef\x80\x8d").c_str());
+  IM_CHECK(bench().notices.shown().empty());
+  IM_CHECK(bench().notices.log_text().find("It did not work: in this place; try that") != std::string::npos);
+}
+
+void closing_asks(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  bench().jobs.start(gui::Lane::kFiles, "Long work", [](const gui::JobContext& context) -> gui::Apply {
+    while (!context.cancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    context.check();
+    return {};
+  });
+  ctx->Yield(2);
+  bench().ask_to_close();
+  ctx->Yield(3);
+  IM_CHECK(!bench().closed());
+  ctx->ItemClick("//###closing/Go on");
+  ctx->Yield(3);
+  IM_CHECK(!bench().closed() && bench().jobs.busy());
+  bench().ask_to_close();
+  ctx->Yield(3);
+  ctx->ItemClick("//###closing/Stop and close");
+  ctx->Yield(2);
+  IM_CHECK(bench().closed());
+  settle(ctx);
+}
+
+void closing_at_once(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiKey_Q);
+  ctx->Yield(2);
+  IM_CHECK(bench().closed());
+}
+
+void settings_are_kept(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  const auto file = scratch() / "deep" / "window.json";
+  gui::Settings settings;
+  settings.dark = false;
+  settings.scale = 1.25;
+  settings.layout = "[Docking]\n";
+  settings.remember({.subject = "mlp", .copies = 8});
+  settings.remember({.models = {"/a/m.pt2"}, .weights = {"/a/s.safetensors"}});
+  settings.remember({.subject = "mlp", .copies = 16});
+  IM_CHECK_STR_EQ(gui::write_settings(file, settings).c_str(), "");
+  const auto read = gui::read_settings(file);
+  IM_CHECK(!read.dark && read.scale == 1.25 && read.layout == settings.layout);
+  IM_CHECK_EQ(read.recent.size(), 2U);
+  IM_CHECK(read.recent[0].subject == "mlp" && read.recent[0].copies == 16);
+  std::ofstream(file) << "{\"dark\": 3, broken";
+  IM_CHECK(gui::read_settings(file).recent.empty());
+  IM_CHECK(!gui::write_settings("/proc/none/window.json", settings).empty());
+}
+
+void numbers_read_well(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  IM_CHECK_STR_EQ(gui::time_text(1522).c_str(), "1.52 ms");
+  IM_CHECK_STR_EQ(gui::time_text(999.6).c_str(), "1.00 ms");
+  IM_CHECK_STR_EQ(gui::time_text(0.5).c_str(), "500 ns");
+  IM_CHECK_STR_EQ(gui::time_text(-1).c_str(), "–");
+  IM_CHECK_STR_EQ(gui::bytes_text(1.2e6).c_str(), "1.20 MB");
+  IM_CHECK_STR_EQ(gui::count_text(74000).c_str(), "74.0 k");
+  IM_CHECK_STR_EQ(gui::ratio_text(1.379, 1.35, 1.41).c_str(), "1.38× [1.35, 1.41]");
+}
+
+}  // namespace
+
+void add_shell_tests(ImGuiTestEngine* engine) {
+  const auto add = [engine](const char* name, ImGuiTestTestFunc* test) {
+    IM_REGISTER_TEST(engine, "shell", name)->TestFunc = test;
+  };
+  add("menus", menus);
+  add("menu runs a command", menu_runs_command);
+  add("menu refuses", menu_refuses);
+  add("palette opens and closes", palette_opens);
+  add("palette runs a command", palette_runs);
+  add("palette says why not", palette_says_why_not);
+  add("palette searches", palette_searches);
+  add("themes", themes);
+  add("contrasts", contrasts);
+  add("scales", scales);
+  add("nothing is cut", nothing_cut);
+  add("layout resets", layout_resets);
+  add("panels show", panels_show);
+  add("shortcuts are listed", shortcuts_listed);
+  add("chords are unique", chords_are_unique);
+  add("notices stay and go", notices_stay_and_go);
+  add("closing asks", closing_asks);
+  add("closing at once", closing_at_once);
+  add("settings are kept", settings_are_kept);
+  add("numbers read well", numbers_read_well);
+}
+
+}  // namespace wide::test

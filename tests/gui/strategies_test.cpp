@@ -1,0 +1,194 @@
+// AUTO's choice, overriding it, building, validating.
+#include <algorithm>
+
+#include "gui/bed.h"
+
+namespace wide::test {
+namespace {
+
+const gui::NodeView& conv() {
+  const auto& graph = bench().session.model->graph;
+  return *std::find_if(graph.begin(), graph.end(), [](const auto& node) { return node.kind == "conv2d"; });
+}
+
+void every_node_has_a_plan(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  for (const auto& node : bench().session.model->graph) {
+    IM_CHECK(!node.strategy.empty());
+    if (!node.choosable()) continue;
+    IM_CHECK(node.microseconds >= 0);
+    IM_CHECK(std::is_sorted(node.alternatives.begin(), node.alternatives.end(),
+                            [](const auto& a, const auto& b) { return a.microseconds < b.microseconds; }));
+    for (const auto& refusal : node.refusals) IM_CHECK(!refusal.reason.empty());
+  }
+}
+
+void overriding_a_node(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  show(ctx, "strategies");
+  const auto name = conv().name;
+  pick(ctx, beside(ctx, "//###Strategies/**/" + name + "/###node", "##strategy"), "###sequential");
+  ctx->Yield(2);
+  IM_CHECK(bench().session.edited());
+  IM_CHECK_STR_EQ(gui::chosen(bench().session.wish, conv()).c_str(), "sequential");
+  IM_CHECK(bench().session.wish.by_value.contains("%" + name));
+  IM_CHECK_STR_EQ(bench().commands.refusal("strategies.validate").c_str(),
+                  "build the changed strategies first");
+  ctx->ItemClick("//###Strategies/###build");
+  settle(ctx);
+  IM_CHECK(!bench().session.edited());
+  IM_CHECK_STR_EQ(bench().session.model->find(name)->strategy.c_str(), "sequential");
+  // What AUTO thinks is still known.
+  IM_CHECK(bench().session.offers(name)->strategy != "sequential");
+}
+
+void conv_to_sequential_builds_and_validates(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  bench().open_files({corpus("resblock").string()});
+  settle(ctx);
+  show(ctx, "strategies");
+  ctx->ItemClick("//###Strategies/Kinds");
+  ctx->Yield(3);
+  pick(ctx, beside(ctx, "//###Strategies/**/conv2d/###kind", "##strategy"), "###sequential");
+  ctx->Yield(2);
+  IM_CHECK(bench().session.wish.by_kind.contains("conv2d"));
+  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiKey_B);
+  settle(ctx);
+  for (const auto& node : bench().session.model->graph) {
+    if (node.kind == "conv2d") IM_CHECK_STR_EQ(node.strategy.c_str(), "sequential");
+  }
+  ctx->ItemClick("//###Strategies/###validate");
+  settle(ctx);
+  IM_CHECK(bench().session.proof && bench().session.proof->passed);
+}
+
+void validating_shows_every_member(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  bench().open_files({corpus("resblock").string()});
+  settle(ctx);
+  show(ctx, "strategies");
+  bench().commands.run("strategies.validate");
+  settle(ctx);
+  const auto& proof = bench().session.proof;
+  IM_CHECK(proof && proof->passed);
+  IM_CHECK_EQ(proof->members.size(), 4U);
+  for (const auto& member : proof->members) {
+    IM_CHECK(member.passed && member.max_abs <= member.tolerance && member.max_abs >= 0 &&
+             !member.worst.empty());
+  }
+  IM_CHECK(proof->checks.size() >= 4);
+  IM_CHECK(noticed("Validated resblock"));
+  ctx->Yield(3);
+  IM_CHECK(ctx->ItemExists("//###Strategies/Proof"));
+}
+
+void building_forgets_the_proof(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  bench().commands.run("strategies.validate");
+  settle(ctx);
+  IM_CHECK(bench().session.proof.has_value());
+  bench().build();
+  settle(ctx);
+  IM_CHECK(!bench().session.proof.has_value());
+}
+
+void resetting(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  IM_CHECK(!bench().commands.refusal("strategies.reset").empty());
+  bench().session.wish.by_kind["conv2d"] = "sequential";
+  show(ctx, "strategies");
+  ctx->ItemClick("//###Strategies/###reset");
+  ctx->Yield(2);
+  IM_CHECK(!bench().session.edited());
+}
+
+void choosing_auto_again(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  show(ctx, "strategies");
+  const auto name = conv().name;
+  bench().session.wish.by_value["%" + name] = "sequential";
+  ctx->Yield(2);
+  pick(ctx, beside(ctx, "//###Strategies/**/" + name + "/###node", "##strategy"), "###auto");
+  ctx->Yield(2);
+  IM_CHECK(bench().session.wish.by_value.empty());
+}
+
+void modes(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  show(ctx, "strategies");
+  pick(ctx, "//###Strategies/##mode", "reduce-overhead");
+  ctx->Yield(2);
+  IM_CHECK(bench().session.edited());
+  bench().commands.run("strategies.build");
+  settle(ctx);
+  IM_CHECK_STR_EQ(bench().session.model->wish.mode.c_str(), "reduce-overhead");
+  bench().commands.run("strategies.validate");
+  settle(ctx);
+  IM_CHECK(bench().session.proof && bench().session.proof->passed);
+}
+
+void command_line(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  show(ctx, "strategies");
+  bench().session.wish.by_kind["conv2d"] = "sequential";
+  bench().session.wish.mode = "reduce-overhead";
+  ctx->Yield(2);
+  ctx->ItemClick("//###Strategies/###copy_line");
+  IM_CHECK_STR_EQ(clipboard().c_str(),
+                  "widebench test resblock -n 4 -s conv2d=sequential --mode reduce-overhead");
+}
+
+void a_refused_strategy_is_told(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  bench().session.wish.by_kind["conv2d"] = "dense";
+  bench().build();
+  settle(ctx);
+  IM_CHECK(noticed("did not work"));
+  IM_CHECK(noticed("dense"));
+  IM_CHECK(bench().session.edited());  // the model is as it was
+}
+
+// Times are taken in a child process; the build after it knows them.
+void measuring(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  show(ctx, "strategies");
+  ctx->ItemClick("//###Strategies/###measure");
+  settle(ctx);
+  settle(ctx);
+  IM_CHECK(!noticed("did not work"));
+  IM_CHECK(conv().measured);
+  IM_CHECK(!conv().alternatives.empty() && conv().alternatives.front().measured);
+  IM_CHECK(conv().microseconds > 0);
+}
+
+void filtering(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  show(ctx, "strategies");
+  ctx->ItemClick("//###Strategies/Nodes");
+  ctx->ItemInputValue("//###Strategies/##filter", "conv2d");
+  ctx->Yield(3);
+  IM_CHECK(ctx->ItemExists(("//###Strategies/**/" + conv().name + "/###node").c_str()));
+  IM_CHECK(!ctx->ItemExists("//###Strategies/**/relu/###node"));
+}
+
+}  // namespace
+
+void add_strategies_tests(ImGuiTestEngine* engine) {
+  const auto add = [engine](const char* name, ImGuiTestTestFunc* test) {
+    IM_REGISTER_TEST(engine, "strategies", name)->TestFunc = test;
+  };
+  add("every node has a plan", every_node_has_a_plan);
+  add("overriding a node", overriding_a_node);
+  add("conv to sequential builds and validates", conv_to_sequential_builds_and_validates);
+  add("validating shows every member", validating_shows_every_member);
+  add("building forgets the proof", building_forgets_the_proof);
+  add("resetting", resetting);
+  add("choosing auto again", choosing_auto_again);
+  add("modes", modes);
+  add("command line", command_line);
+  add("a refused strategy is told", a_refused_strategy_is_told);
+  add("measuring", measuring);
+  add("filtering", filtering);
+}
+
+}  // namespace wide::test
