@@ -56,10 +56,9 @@ std::string find_program(const std::string& name) {
   return "";
 }
 
+// It stays open: drivers of OpenGL keep memory and threads of their own, and do not bear being unloaded.
 bool can_open(const char* library) {
-  void* const handle = ::dlopen(library, RTLD_LAZY | RTLD_LOCAL);
-  if (handle) ::dlclose(handle);
-  return handle != nullptr;
+  return ::dlopen(library, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE) != nullptr;
 }
 
 Check good_or(std::string area, std::string what, const std::string& found, std::string remedy,
