@@ -12,6 +12,13 @@
 namespace wide::gui {
 namespace {
 
+// Sanitized code is several times slower: there the figures only guard against another order of growth.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr double kSlower = 10;
+#else
+constexpr double kSlower = 1;
+#endif
+
 using profiler::kUnknown;
 
 Table sample() {
@@ -147,7 +154,7 @@ TEST(Table, AHundredThousandRowsAreSortedAndFilteredWithinAFrame) {
   timed([&] { table.filter("subject block n>=32"); });
   EXPECT_EQ(table.shown().size(), 24'992u);
   timed([&] { table.filter("-4999 x>0.5"); });
-  EXPECT_LT(worst, 50) << "milliseconds";
+  EXPECT_LT(worst, 50 * kSlower) << "milliseconds";
   RecordProperty("worst_ms", std::to_string(worst));
 }
 

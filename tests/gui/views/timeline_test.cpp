@@ -12,6 +12,13 @@
 namespace wide::gui {
 namespace {
 
+// Sanitized code is several times slower: there the figures only guard against another order of growth.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr double kSlower = 10;
+#else
+constexpr double kSlower = 1;
+#endif
+
 using profiler::Structure;
 using profiler::Trace;
 
@@ -180,14 +187,14 @@ TEST(Timeline, AMillionEventsAreCutDownInAFractionOfAFrame) {
     view.zoom(1.5, 700);
   }
   EXPECT_LE(most, 4u * (static_cast<std::size_t>(kPixels) + 2));
-  EXPECT_LT(worst, 4) << "milliseconds";
+  EXPECT_LT(worst, 4 * kSlower) << "milliseconds";
   RecordProperty("worst_ms", std::to_string(worst));
 
   Search search;
   const auto start = std::clock();
   search.look_for("op49", loaded.timeline, loaded.traces);
   EXPECT_GT(search.found(), 1000u);
-  EXPECT_LT(1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 50) << "milliseconds";
+  EXPECT_LT(1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 50 * kSlower) << "milliseconds";
 }
 
 }  // namespace
