@@ -136,14 +136,18 @@ void draw_gain(ProfilePanel& panel, const Ui& ui) {
   heading(ui, "Node by node");
   if (!comparison.aligned) return faint_text(ui, "No node has the same name in both captures.");
   draw_filter(ui, data.nodes, panel.nodes, "##node_filter");
+  draw_nodes(ui, data.nodes, "##nodes");
+}
+
+void draw_nodes(const Ui& ui, Table& table, const char* id) {
   TableOptions options;
-  options.id = "##nodes";
+  options.id = id;
   options.mono = "node";
   options.chosen = [&](std::size_t row) {
-    return !ui.selection.node.empty() && selection_name(data.nodes.text(row, 0)) == ui.selection.node;
+    return !ui.selection.node.empty() && selection_name(table.text(row, 0)) == ui.selection.node;
   };
-  if (const auto row = draw_table(ui, data.nodes, options))
-    ui.selection.choose_node(selection_name(data.nodes.text(*row, 0)));
+  if (const auto row = draw_table(ui, table, options))
+    ui.selection.choose_node(selection_name(table.text(*row, 0)));
 }
 
 }  // namespace wide::gui

@@ -155,14 +155,7 @@ void draw_roofline(ProfilePanel& panel, const Ui& ui) {
     panel.picture.area(ui, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
   }
   draw_filter(ui, data.points, panel.points, "##point_filter");
-  TableOptions options;
-  options.id = "##points";
-  options.mono = "node";
-  options.chosen = [&](std::size_t row) {
-    return !ui.selection.node.empty() && selection_name(data.points.text(row, 0)) == ui.selection.node;
-  };
-  if (const auto row = draw_table(ui, data.points, options))
-    ui.selection.choose_node(selection_name(data.points.text(*row, 0)));
+  draw_nodes(ui, data.points, "##points");
 }
 
 }  // namespace wide::gui

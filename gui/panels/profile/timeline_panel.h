@@ -42,6 +42,9 @@ bool go_to_next(TimelinePanel& panel, const ProfileData& data, bool forwards);
 /// "batch_norm" of "%batch_norm aten.conv2d.default": as the selection names nodes.
 std::string selection_name(std::string_view trace_node);
 
+/// A table whose first column is a node: its rows and the selected node are one.
+void draw_nodes(const Ui& ui, Table& table, const char* id);
+
 // For drawing.
 
 /// Places of lanes and rows on the screen, in pixels.
