@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "source_digest.h"
+
 namespace wide {
 namespace {
 
@@ -98,7 +100,8 @@ std::filesystem::path CostBook::default_file() {
   } else {
     return {};
   }
-  const auto machine = processor() + "|" + at::get_cpu_capability() + "|" + TORCH_VERSION;
+  auto machine = processor() + "|" + at::get_cpu_capability() + "|" + TORCH_VERSION;
+  machine.append("|").append(kSourceDigest);
   return cache / "widebench" / "costs" / (fingerprint(machine) + ".tsv");
 }
 

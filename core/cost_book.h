@@ -24,8 +24,8 @@ class CostBook {
   std::size_t size() const;
   const std::filesystem::path& file() const { return file_; }
 
-  /// `$XDG_CACHE_HOME/widebench/costs/MACHINE.tsv`, the machine being processor, instruction set and
-  /// libtorch; empty where there is no home.
+  /// `$XDG_CACHE_HOME/widebench/costs/MACHINE.tsv`, the machine being processor, instruction set,
+  /// libtorch and the sources of libwide: other kernels take other times. Empty where there is no home.
   static std::filesystem::path default_file();
 
  private:
