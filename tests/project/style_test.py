@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -29,12 +30,41 @@ def tool(name):
     return found
 
 
+def without_precompiled(command):
+    """A compile command as arguments, without the header that CMake precompiles: sources include what they need."""
+    arguments = shlex.split(command)
+    for i in reversed(range(len(arguments))):
+        if arguments[i] == "-include" and arguments[i + 1].endswith("cmake_pch.hxx"):
+            del arguments[i:i + 2]
+    return [argument for argument in arguments if argument != "-Winvalid-pch"]
+
+
+def included(path):
+    """What a file of ours includes, itself and by other files of ours; and those files, the first too."""
+    names, ours, left = set(), set(), [str(path)]
+    while left:
+        name = left.pop()
+        if name in ours:
+            continue
+        ours.add(name)
+        found = re.findall(r'^#include [<"]([^>"]+)[>"]', (ROOT / name).read_text(), re.MULTILINE)
+        names.update(found)
+        left.extend(other for other in found if (ROOT / other).is_file())
+    return names, ours
+
+
 def digest(command, folder, *more):
     """Hash of what a compile command sees, comments included, since NOLINT is one."""
     seen = hashlib.sha256(subprocess.run(command, cwd=folder, capture_output=True, check=True).stdout)
     for text in more:
         seen.update(text)
     return seen.hexdigest()
+
+
+def forget_old(passed):
+    for path in passed.iterdir():
+        if path.stat().st_mtime < time.time() - 30 * 86400:
+            path.unlink(missing_ok=True)
 
 
 class Style(unittest.TestCase):
@@ -51,11 +81,16 @@ class Style(unittest.TestCase):
 
     def test_tidy(self):
         clang_tidy = tool("clang-tidy-16")
-        commands = {os.path.relpath(entry["file"], ROOT): entry
-                    for entry in json.loads((BUILD_FOLDER / "compile_commands.json").read_text())}
+        commands = {}
+        for entry in json.loads((BUILD_FOLDER / "compile_commands.json").read_text()):
+            arguments = without_precompiled(entry.pop("command"))
+            commands[os.path.relpath(entry["file"], ROOT)] = {**entry, "arguments": arguments}
+        database = BUILD_FOLDER / "tidy" / "compile_commands.json"
+        database.parent.mkdir(exist_ok=True)
+        database.write_text(json.dumps(list(commands.values())))
         # Sources that see libtorch take half a minute each.
         ours = [str(path) for path in files(".cpp") if path.parts[0] in FOLDERS and str(path) in commands
-                and "/torch/include" not in commands[str(path)]["command"]]
+                and not any("/torch/include" in argument for argument in commands[str(path)]["arguments"])]
         self.assertGreater(len(ours), 0)
         # One empty file for each that passed, named by the hash of all that was looked at; other clones profit too.
         passed = CACHE / "clang-tidy"
@@ -64,7 +99,7 @@ class Style(unittest.TestCase):
         config = (ROOT / ".clang-tidy").read_bytes()
 
         def stamp(path):
-            command = shlex.split(commands[path]["command"])
+            command = commands[path]["arguments"]
             command = command[:command.index("-o")] + ["-E", "-C", "-P", ROOT / path]
             return passed / digest(command, commands[path]["directory"], path.encode(), config, version)
 
@@ -72,34 +107,58 @@ class Style(unittest.TestCase):
             stamps = dict(zip(ours, pool.map(stamp, ours)))
         changed = [path for path in ours if not stamps[path].exists()]
         if changed:
-            check = f'"$0" --quiet "-p={BUILD_FOLDER}" --extra-arg=-Wno-unknown-warning-option "$1" && touch "$2"'
+            check = f'"$0" --quiet "-p={database.parent}" --extra-arg=-Wno-unknown-warning-option "$1" && touch "$2"'
             self.none_fails(lambda path: ["sh", "-c", check, clang_tidy, path, stamps[path]], changed)
         for path in stamps.values():
             path.touch()
-        for path in passed.iterdir():
-            if path.stat().st_mtime < time.time() - 30 * 86400:
-                path.unlink(missing_ok=True)
+        forget_old(passed)
 
-    def headers_compile_alone(self, headers, *flags):
+    def headers_compile_alone(self, headers, *flags, precompiled=""):
         made = BUILD_FOLDER / "headers"
         made.mkdir(exist_ok=True)
-        ccache = [shutil.which("ccache")] if shutil.which("ccache") else []
+        flags = ["-std=c++20", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", *flags, "-I", ROOT]
+        # One empty file for each that passed, named by the hash of it, of ours that it includes, and of who compiled it.
+        passed = CACHE / "headers"
+        passed.mkdir(parents=True, exist_ok=True)
+        version = subprocess.run([CXX, "--version"], capture_output=True, check=True).stdout
+        lock = (ROOT / "dependencies.lock").read_bytes()
+
+        def stamp(path):
+            seen = hashlib.sha256(version + lock + " ".join([str(path), *map(str, flags)]).replace(str(ROOT), "").encode())
+            for name in sorted(included(path)[1]):
+                seen.update(name.encode() + b"\0" + (ROOT / name).read_bytes())
+            return passed / seen.hexdigest()
+
+        stamps = {path: stamp(path) for path in headers}
+        changed = [path for path in headers if not stamps[path].exists()]
+        if changed and precompiled:
+            whole = made / (re.sub(r"\W", "_", precompiled) + ".h")
+            whole.write_text(f"#include <{precompiled}>\n")
+            subprocess.run([CXX, *flags, "-x", "c++-header", whole, "-o", f"{whole}.gch"], check=True)
+            flags = [*flags, "-include", whole]
         sources = {}
-        for path in headers:
+        for path in changed:
             sources[path] = made / ("_".join(path.with_suffix(".cpp").parts))
             sources[path].write_text(f'#include "{path}"\n')
-        self.none_fails(lambda path: [*ccache, CXX, "-std=c++20", "-Wall", "-Wextra", "-Werror",
-                                      "-Wno-missing-field-initializers", *flags, "-I", ROOT, "-c", sources[path],
-                                      "-o", sources[path].with_suffix(".o")], headers)
+        if changed:
+            self.none_fails(lambda path: ["sh", "-c", '"$@" && touch "$0"', stamps[path], CXX, *flags, "-fsyntax-only",
+                                          sources[path]], changed)
+        for path in stamps.values():
+            path.touch()
+        forget_old(passed)
 
     def test_headers(self):
         self.headers_compile_alone([path for path in files(".h") if path.parts[0] in FOLDERS and without_libtorch(path)])
 
     def test_headers_with_libtorch(self):
-        self.headers_compile_alone([path for path in files(".h") if path.parts[0] in FOLDERS and path.parts[0] != "gui"
-                                    and not without_libtorch(path)],
-                                   "-isystem", LIBTORCH_INCLUDE,
-                                   "-isystem", os.path.join(LIBTORCH_INCLUDE, "../../nvidia/cu13/include"))
+        headers = [path for path in files(".h") if path.parts[0] in FOLDERS and path.parts[0] != "gui"
+                   and not without_libtorch(path)]
+        flags = ["-isystem", LIBTORCH_INCLUDE, "-isystem", os.path.join(LIBTORCH_INCLUDE, "../../nvidia/cu13/include")]
+        # One that includes any header of ATen sees nearly all of the standard library and of ATen by it: these take it
+        # precompiled. The others are compiled as they are.
+        with_aten = [path for path in headers if any(name.startswith(("ATen/", "c10/", "torch/")) for name in included(path)[0])]
+        self.headers_compile_alone(with_aten, *flags, precompiled="ATen/ATen.h")
+        self.headers_compile_alone([path for path in headers if path not in with_aten], *flags)
 
     def test_headers_of_the_window(self):
         if not WINDOW_INCLUDE:
