@@ -11,6 +11,7 @@
 
 #include "app/coverage_json.h"
 #include "app/made_up_inputs.h"
+#include "app/member_copies.h"
 #include "app/peer_rivals.h"
 #include "app/rivals.h"
 #include "core/prove.h"
@@ -35,6 +36,10 @@ struct Prepared {
 // `auto` again.
 std::string objection_to(const Plan& plan, const std::string& strategy) {
   if (strategy == kAuto || strategy == kWide || strategy == kSequential.name) return "";
+  if (const auto plus = strategy.find('+'); plus != std::string::npos) {
+    const auto first = objection_to(plan, strategy.substr(0, plus));
+    return first.empty() ? objection_to(plan, strategy.substr(plus + 1)) : first;
+  }
   const auto name = strategy.substr(strategy.find('=') + 1);  // npos + 1 is 0
   std::string refusal;
   for (const auto& node : plan.nodes) {
@@ -56,6 +61,7 @@ Prepared prepare(const presets::CaseSpec& spec) {
   check_choice(options.strategies);
   if (spec.kind == "model") {
     auto loaded = load({spec.model}, {spec.weights.begin(), spec.weights.end()});
+    fill_up(loaded.graph, loaded.members, spec.n);
     WideModel model(std::move(loaded.graph), std::move(loaded.members), options);
     auto inputs = made_up_inputs(model, spec.seed);
     return {std::move(model), std::move(inputs)};
@@ -168,6 +174,8 @@ void measure_case(const presets::CaseSpec& spec, CaseRecord& record) {
   const auto* built = build(model, inputs, spec.strategy, record);
   if (built == nullptr) return;
   record.plan = plan_json(*built);
+  if (spec.kind == "model")
+    record.plan["checkpoints"] = std::max<std::size_t>(1, spec.weights.size());  // the rest are copies
   record.compile_us = (built->milliseconds - built->tuning_milliseconds) * 1000;
   add_proof(record, prove(model, inputs));
   if (record.verdict != Verdict::kPass) return;

@@ -1,5 +1,5 @@
 #pragma once
-// Members made from one, where a model comes without checkpoints.
+// Members made from others, where there are fewer checkpoints than members.
 
 #include <cstdint>
 #include <vector>
@@ -12,5 +12,9 @@ namespace wide::app {
 /// `count` members of the same architecture with weights of their own: floats are scaled a little,
 /// differently for each; the names are "NAME#1", "NAME#2", ….
 std::vector<Member> copies_of(const Graph& graph, const Member& member, std::int64_t count);
+
+/// Adds such copies of `members`, in turns, until there are `count`: "a", "b", "a#2", "b#2", "a#3". Leaves
+/// them as they are where there are enough.
+void fill_up(const Graph& graph, std::vector<Member>& members, std::int64_t count);
 
 }  // namespace wide::app

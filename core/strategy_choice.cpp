@@ -41,6 +41,10 @@ std::string operator_kind(std::string_view op) {
 }
 
 void add_choice(StrategyChoice& choice, const std::string& text) {
+  if (const auto plus = text.find('+'); plus != std::string::npos) {
+    add_choice(choice, text.substr(0, plus));
+    return add_choice(choice, text.substr(plus + 1));
+  }
   const auto equals = text.find('=');
   if (equals == std::string::npos) {
     choice.all = text;

@@ -28,7 +28,7 @@ struct StrategyChoice {
   bool free() const { return all == kAuto && by_kind.empty() && by_value.empty(); }
 };
 
-/// "grouped", "conv2d=grouped" or "%conv2d_1=grouped", added to `choice`.
+/// "grouped", "conv2d=grouped" or "%conv2d_1=grouped", added to `choice`; several with "+" between them.
 void add_choice(StrategyChoice& choice, const std::string& text);
 
 /// Throws wide::Error ("plan") listing what there is, when a primitive, operator or strategy of `choice` does

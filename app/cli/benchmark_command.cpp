@@ -66,11 +66,18 @@ void check_strategies(const Options& options, const app::Engine& engine) {
     known.insert(primitive.strategies.begin(), primitive.strategies.end());
   for (const auto& subject : engine.subjects())
     known.insert(subject.strategies.begin(), subject.strategies.end());
-  for (const auto& strategy : options.strategies) {
-    if (known.contains(strategy.substr(strategy.find('=') + 1))) continue;  // npos + 1 is 0
+  const auto check = [&](const std::string& strategy) {
+    if (known.contains(strategy.substr(strategy.find('=') + 1))) return;  // npos + 1 is 0
     std::string names;
     for (const auto& name : known) names += (names.empty() ? "" : ", ") + name;
     throw Error("usage", "no operation has a strategy '" + strategy + "'; there are " + names);
+  };
+  for (std::string rest : options.strategies) {
+    for (auto plus = rest.find('+'); plus != std::string::npos; plus = rest.find('+')) {
+      check(rest.substr(0, plus));
+      rest.erase(0, plus + 1);
+    }
+    check(rest);
   }
 }
 
@@ -121,7 +128,7 @@ const app::SubjectInfo& find(const std::vector<app::SubjectInfo>& subjects, cons
 }
 
 // A preset whose one case is `subject`, with the defaults (stopping rule, rivals…) of `like`. Of a model, the
-// first n checkpoints are the members.
+// first n checkpoints are the members; where there are fewer, copies of them are the others.
 presets::Preset single(const presets::Preset& like, const presets::CaseSpec& subject,
                        const std::vector<std::int64_t>& n, const Options& options) {
   presets::Preset result{.name = like.name, .timeout_seconds = like.timeout_seconds};
@@ -151,21 +158,35 @@ std::vector<std::int64_t> members_of(const presets::Preset& preset) {
   return n;
 }
 
-presets::Preset of_model(const presets::Preset& preset, const Options& options) {
+// "net" of net.pt2; model.pt2 says nothing, its folder does.
+std::string title_of(const std::filesystem::path& model) {
+  const auto stem = model.stem().string();
+  const auto folder = model.parent_path().filename().string();
+  const auto title = results::printable(stem == "model" && !folder.empty() ? folder : stem);
+  return title.empty() ? "model" : title;
+}
+
+presets::Preset of_model(const presets::Preset& preset, const Options& options, const Context& context) {
   const auto absolute = [](const std::string& file) {
     std::error_code failed;
     if (!std::filesystem::is_regular_file(file, failed)) throw Error("load", file + ": no such file");
     return std::filesystem::absolute(file).string();
   };
-  const auto title = results::printable(std::filesystem::path(options.model).stem().string());
-  presets::CaseSpec subject{.subject = title.empty() ? "model" : title, .kind = "model"};
+  presets::CaseSpec subject{.kind = "model"};
   subject.model = absolute(options.model);
+  subject.subject = title_of(subject.model);
   for (const auto& file : options.weights) subject.weights.push_back(absolute(file));
   const auto most = std::max<std::int64_t>(1, std::ssize(subject.weights));
   const auto n = options.n.empty() ? std::vector{most} : options.n;
   if (const auto largest = *std::max_element(n.begin(), n.end()); largest > most) {
-    throw Error("usage", fmt::format("{} members need {} checkpoints, given are {}; name more with --weights",
-                                     largest, largest, subject.weights.size()));
+    if (options.peers) {
+      throw Error("usage", fmt::format("with --peers {} members need {} checkpoints, given are {}; name more "
+                                       "with --weights",
+                                       largest, largest, subject.weights.size()));
+    }
+    context.log(LogLevel::kWarn, fmt::format("of {} members {} have a checkpoint; the others are copies, "
+                                             "their weights scaled by a percent or more",
+                                             largest, most));
   }
   return single(preset, subject, n, options);
 }
@@ -204,7 +225,8 @@ int benchmark(Context& context, Options& options) {
   if (context.json) options.measuring.report = "-";
   check_strategies(options, context.engine);
   const auto preset = presets::read_preset(presets::find_preset(options.preset), changes_of(options));
-  auto chosen = options.model.empty() ? of_names(preset, options, context.engine) : of_model(preset, options);
+  auto chosen =
+      options.model.empty() ? of_names(preset, options, context.engine) : of_model(preset, options, context);
   if (wants_all(options)) multiply_by_strategies(chosen.cases, context.engine);
   if (options.peers) {
     add_peers(chosen.cases);
@@ -236,7 +258,8 @@ void add_benchmark_command(CLI::App& app, Context& context) {
   command
       .add_option("-s,--strategy", options->strategies,
                   "Measure these strategies instead of auto, each as a case of its own; all: auto and every "
-                  "one that the subject has. NAME, or KIND=NAME for one kind of operation")
+                  "one that the subject has. NAME, KIND=NAME for one kind of operation, or several with + "
+                  "between them for one case")
       ->delimiter(',')
       ->type_name("NAME…");
   command.add_flag("--peers", options->peers,
@@ -247,7 +270,8 @@ void add_benchmark_command(CLI::App& app, Context& context) {
   command.add_option("-o,--output", options->measuring.report, "Write the report to this file")
       ->type_name("FILE");
   auto* model = command.add_option("--model", options->model, "A .pt2 of your own")->type_name("FILE");
-  command.add_option("--weights", options->weights, "Its checkpoints, one per member")
+  command
+      .add_option("--weights", options->weights, "Its checkpoints, one per member; where N is larger, copies")
       ->needs(model)
       ->type_name("FILE…");
   add_measuring_options(command, options->measuring);

@@ -243,18 +243,38 @@ TEST_F(Cli, BenchmarkTakesAModelOfTheUsers) {
   EXPECT_EQ(report.at("cases").at(0).at("n"), 2);
 }
 
-TEST_F(Cli, AModelHasNoMoreMembersThanCheckpoints) {
+TEST_F(Cli, AModelHasCopiesWhereCheckpointsAreFew) {
   for (const auto* name : {"net.pt2", "a.safetensors", "b.safetensors"}) std::ofstream(path(name)) << "x";
-  const auto few = run({"benchmark", "--model", path("net.pt2"), "-n", "2"});
-  EXPECT_EQ(few.code, 2);
-  EXPECT_THAT(few.err, HasSubstr("2 members need 2 checkpoints, given are 0"));
-  const auto ran = run({"benchmark", "--model", path("net.pt2"), "-n", "1,2", "--json", "--weights",
+  const auto ran = run({"benchmark", "--model", path("net.pt2"), "-n", "1,2,5", "--json", "--weights",
                         path("a.safetensors"), path("b.safetensors")});
   EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("of 5 members 2 have a checkpoint; the others are copies"));
   const auto specs = json::parse(ran.out).at("settings").at("cases");
-  ASSERT_EQ(specs.size(), 2u);
+  ASSERT_EQ(specs.size(), 3u);
   EXPECT_EQ(specs.at(0).at("weights").size(), 1u);
   EXPECT_EQ(specs.at(1).at("weights").size(), 2u);
+  EXPECT_EQ(specs.at(2).at("weights").size(), 2u);
+  EXPECT_EQ(specs.at(2).at("n"), 5);
+  const auto enough = run({"benchmark", "--model", path("net.pt2"), "-n", "1", "--json"});
+  EXPECT_EQ(enough.code, 0) << enough.err;
+  EXPECT_THAT(enough.err, Not(HasSubstr("copies")));
+}
+
+TEST_F(Cli, PythonRivalsWantACheckpointPerMember) {
+  std::ofstream(path("net.pt2")) << "x";
+  const auto few = run({"benchmark", "--model", path("net.pt2"), "-n", "2", "--peers"});
+  EXPECT_EQ(few.code, 2);
+  EXPECT_THAT(few.err, HasSubstr("2 members need 2 checkpoints, given are 0"));
+}
+
+TEST_F(Cli, OneCaseTakesSeveralChoicesOfStrategies) {
+  const auto ran =
+      run({"benchmark", "linear", "-p", "ci", "-n", "2", "-s", "linear=sequential+wide", "--json"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(json::parse(ran.out).at("settings").at("cases").at(0).at("strategy"), "linear=sequential+wide");
+  const auto slip = run({"benchmark", "linear", "-s", "wide+linear=nonsense"});
+  EXPECT_EQ(slip.code, 2);
+  EXPECT_THAT(slip.err, HasSubstr("no operation has a strategy 'linear=nonsense'"));
 }
 
 TEST_F(Cli, HostileNamesOfModelsReachNeitherTerminalNorShell) {

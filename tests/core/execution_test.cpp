@@ -167,6 +167,14 @@ TEST(Folding, IsNotDoneWhereTheUserNamesAStrategyForTheNorm) {
   }
 }
 
+TEST(Choice, SeveralStandInOneText) {
+  StrategyChoice choice;
+  add_choice(choice, "wide+conv2d=grouped+%conv2d_1=sequential");
+  EXPECT_EQ(choice.all, "wide");
+  EXPECT_EQ(choice.by_kind.at("conv2d"), "grouped");
+  EXPECT_EQ(choice.by_value.at("%conv2d_1"), "sequential");
+}
+
 TEST(Choice, ByValueNamesOneNode) {
   const auto architecture = convnet();
   const auto inputs = wide_inputs(architecture, kMembers);
