@@ -14,6 +14,7 @@
 
 #include "gui/fonts.h"
 #include "gui/picture.h"
+#include "gui/window_events.h"
 #include "gui/workbench.h"
 
 namespace wide::gui {
@@ -87,45 +88,6 @@ class Display {
  private:
   bool started_ = false, bound_ = false;
 };
-
-// What the callbacks of GLFW reach.
-struct Loop {
-  Workbench* bench = nullptr;
-  Clock::time_point last_event = Clock::now();
-};
-
-Loop& loop_of(GLFWwindow* window) {
-  return *static_cast<Loop*>(glfwGetWindowUserPointer(window));
-}
-
-void touched(GLFWwindow* window) {
-  loop_of(window).last_event = Clock::now();
-}
-
-// Before ImGui's own callbacks, which call these.
-void set_callbacks(GLFWwindow* window) {
-  glfwSetCursorPosCallback(window, [](GLFWwindow* w, double, double) { touched(w); });
-  glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int, int, int) { touched(w); });
-  glfwSetScrollCallback(window, [](GLFWwindow* w, double, double) { touched(w); });
-  glfwSetKeyCallback(window, [](GLFWwindow* w, int, int, int, int) { touched(w); });
-  glfwSetCharCallback(window, [](GLFWwindow* w, unsigned) { touched(w); });
-  glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int) { touched(w); });
-  glfwSetWindowSizeCallback(window, [](GLFWwindow* w, int, int) { touched(w); });
-  glfwSetWindowRefreshCallback(window, touched);
-  glfwSetWindowContentScaleCallback(window, [](GLFWwindow* w, float x, float) {
-    touched(w);
-    loop_of(w).bench->restyle(x);
-  });
-  glfwSetWindowCloseCallback(window, [](GLFWwindow* w) {
-    touched(w);
-    glfwSetWindowShouldClose(w, GLFW_FALSE);
-    loop_of(w).bench->ask_to_close();
-  });
-  glfwSetDropCallback(window, [](GLFWwindow* w, int count, const char** paths) {
-    touched(w);
-    loop_of(w).bench->open_files(std::vector<std::string>(paths, paths + count));
-  });
-}
 
 // `step`: seconds since the last frame, where the clock is not to be asked.
 void draw(GLFWwindow* window, Workbench& bench, double now, double step = 0) {
@@ -244,10 +206,7 @@ WindowEnd run_window(const Host& host, const WindowOptions& options) {
   }
   if (!options.screenshot.empty()) return take_picture(display.window, bench, options);
   Loop loop{.bench = &bench};
-  glfwSetWindowUserPointer(display.window, &loop);
-  ImGui_ImplGlfw_RestoreCallbacks(display.window);
-  set_callbacks(display.window);
-  ImGui_ImplGlfw_InstallCallbacks(display.window);
+  take_events(display.window, loop);
   interact(display.window, bench, loop);
   std::size_t size = 0;
   const char* layout = ImGui::SaveIniSettingsToMemory(&size);
