@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gui/icons.h"
+#include "gui/paths.h"
 
 namespace wide::gui {
 namespace {
@@ -79,7 +80,7 @@ void draw_open(ModelsPanel& panel, Workbench& bench, const Ui& ui) {
   ImGui::PushFont(ui.fonts.bold, 0);
   ImGui::Text("%s  %s", icon::kModel, model.name.c_str());
   ImGui::PopFont();
-  for (const auto& path : model.source.models) faint_text(ui, path);
+  for (const auto& path : model.source.models) faint_text(ui, shown_path(path));
   draw_facts(panel, model, ui);
   draw_coverage(model, ui);
   if (model.source.weights.empty() && model.source.models.size() < 2) {

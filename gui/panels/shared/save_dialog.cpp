@@ -3,6 +3,7 @@
 #include <imgui_stdlib.h>
 
 #include "gui/icons.h"
+#include "gui/paths.h"
 #include "results/report.h"
 
 namespace wide::gui {
@@ -20,18 +21,19 @@ void SaveDialog::open(const Ui& ui, std::string title, const std::string& name, 
                       const std::string& path) {
   title_ = std::move(title), write_ = std::move(write), here_ = false;
   if (!path.empty()) return save(ui, path);
+  propose(name);
+}
+
+void SaveDialog::propose(const std::string& name) {
   std::error_code failed;
   if (folder_.empty()) folder_ = std::filesystem::current_path(failed).string();
-  path_ = (std::filesystem::path(folder_) / name).string();
+  path_ = shown_path(std::filesystem::path(folder_) / name);
   opening_ = true;
 }
 
 void SaveDialog::open_here(std::string title, const std::string& name, Write write) {
   title_ = std::move(title), write_ = std::move(write), here_ = true;
-  std::error_code failed;
-  if (folder_.empty()) folder_ = std::filesystem::current_path(failed).string();
-  path_ = (std::filesystem::path(folder_) / name).string();
-  opening_ = true;
+  propose(name);
 }
 
 void SaveDialog::save(const Ui& ui, const std::filesystem::path& file) {
@@ -43,7 +45,7 @@ void SaveDialog::save(const Ui& ui, const std::filesystem::path& file) {
   ui.jobs.start(Lane::kFiles, "Writing " + file.filename().string(),
                 [write = write_, file, notices](const JobContext&) -> Apply {
                   write(file);
-                  return [file, notices] { notices->post(Level::kInfo, "Written", file.string()); };
+                  return [file, notices] { notices->post(Level::kInfo, "Written", shown_path(file)); };
                 });
 }
 
@@ -56,12 +58,12 @@ void SaveDialog::draw(const Ui& ui) {
   if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
   const bool entered = ImGui::InputText("##path", &path_, ImGuiInputTextFlags_EnterReturnsTrue);
   std::error_code failed;
-  const std::filesystem::path file(path_);
-  const bool there = std::filesystem::exists(file, failed);
+  const auto file = typed_path(path_, folder_);
+  const bool there = std::filesystem::is_regular_file(file, failed);
   if (there) badge(ui, Level::kWarning, "This file is there and will be replaced.");
   const bool pressed = ImGui::Button(there ? "Replace###write" : "Save###write") || entered;
   if (pressed && !path_.empty()) {
-    folder_ = std::filesystem::absolute(file, failed).parent_path().string();
+    folder_ = file.parent_path().string();
     ImGui::CloseCurrentPopup();
     save(ui, file);
   }

@@ -23,6 +23,7 @@ class SaveDialog {
   void draw(const Ui& ui);
 
  private:
+  void propose(const std::string& name);
   void save(const Ui& ui, const std::filesystem::path& file);
 
   std::string title_, path_, folder_;

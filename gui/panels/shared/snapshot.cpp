@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "gui/paths.h"
+
 namespace wide::gui {
 namespace {
 
@@ -53,7 +55,7 @@ void take(const ImDrawList*, const ImDrawCmd* command) {
   const bool written = !pixels.empty() && stbi_write_png(wish.file.c_str(), wish.width, wish.height, 4,
                                                          pixels.data(), wish.width * 4) != 0;
   if (written) {
-    wish.notices->post(Level::kInfo, "Written", wish.file.string());
+    wish.notices->post(Level::kInfo, "Written", shown_path(wish.file));
   } else {
     wish.notices->post(Level::kError, "The picture could not be written",
                        wish.file.string() + ": choose a folder that can be written to");
