@@ -94,6 +94,14 @@ std::string arguments(const BuildWish& wish) {
   return text;
 }
 
+std::string strategy_word(const BuildWish& wish) {
+  std::string text = wish.all;
+  for (const auto* choices : {&wish.by_kind, &wish.by_value}) {
+    for (const auto& [what, strategy] : *choices) text.append("+").append(what).append("=").append(strategy);
+  }
+  return text.starts_with("auto+") ? text.substr(5) : text;
+}
+
 ModelSource source_of(const std::vector<std::string>& paths, const ModelSource& open) {
   ModelSource source;
   for (const auto& path : paths) {

@@ -45,6 +45,8 @@ struct BuildWish {
 /// As options: "-s auto -s conv2d=grouped --mode reduce-overhead"; empty where nothing differs from the
 /// default.
 std::string arguments(const BuildWish& wish);
+/// As one word, as `widebench benchmark -s` takes it: "wide+conv2d=grouped"; "auto" where nothing is chosen.
+std::string strategy_word(const BuildWish& wish);
 
 struct OperandView {
   std::string name;    ///< of the value: "conv1_weight"

@@ -94,13 +94,21 @@ std::string objection(const SweepForm& form) {
   if (form.modes.size() > 1) return "a model of your own is measured in one mode at a time";
   if (!form.dtypes.empty()) return "a model of your own is measured in the type of its checkpoints";
   if (form.devices.size() > 1) return "a model of your own is measured on one device at a time";
-  const auto most = std::max<std::size_t>(1, form.weights.size());
+  const auto given = std::max<std::size_t>(1, form.weights.size());
   for (const auto n : form.n) {
-    if (static_cast<std::size_t>(n) > most)
-      return std::to_string(n) + " members need " + std::to_string(n) + " checkpoints, given are " +
-             std::to_string(form.weights.size());
+    if (form.peers && static_cast<std::size_t>(n) > given)
+      return "with the Python ways each member needs a checkpoint; there are fewer than " + std::to_string(n);
   }
   return "";
+}
+
+std::string remark(const SweepForm& form) {
+  if (form.model.empty() || form.n.empty()) return "";
+  const auto given = std::max<std::int64_t>(1, std::ssize(form.weights));
+  if (*std::max_element(form.n.begin(), form.n.end()) <= given) return "";
+  std::string text = "Members beyond the ";
+  text.append(given == 1 ? "first" : "first ").append(given == 1 ? "" : std::to_string(given));
+  return text.append(" have no checkpoint: they are copies, their weights scaled by a percent or more.");
 }
 
 bool needs_file(const SweepForm& form) {

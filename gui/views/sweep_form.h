@@ -37,6 +37,10 @@ inline const std::vector<std::string> kChoosableRivals = {"eager", "threads"};
 /// Why the form cannot be measured; empty: it can, as far as the form shows.
 std::string objection(const SweepForm& form);
 
+/// What is worth knowing before a model of one's own is measured: that members without a checkpoint are
+/// copies. Empty: nothing.
+std::string remark(const SweepForm& form);
+
 /// True when the command line has no options for what the form asks: then a preset file says it.
 bool needs_file(const SweepForm& form);
 

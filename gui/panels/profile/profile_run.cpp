@@ -25,17 +25,23 @@ std::vector<std::string> profile_arguments(const ProfilePanel& panel, const Work
   const auto& form = panel.form;
   std::vector<std::string> words = {"profile"};
   ModelSource source{.subject = form.subject, .copies = form.members};
-  if (form.open_model && bench.session.model) source = bench.session.model->source;
+  BuildWish wish;
+  if (form.open_model && bench.session.model) {
+    source = bench.session.model->source;
+    wish = bench.session.model->wish;
+  }
   if (!source.subject.empty()) {
-    words.insert(words.end(), {source.subject, "-p", form.preset, "-n", std::to_string(form.members)});
+    words.insert(words.end(), {source.subject, "-p", form.preset, "-n", std::to_string(source.copies)});
   } else {
     words.emplace_back("--model");
     words.insert(words.end(), source.models.begin(), source.models.end());
     if (!source.weights.empty()) words.emplace_back("--weights");
     words.insert(words.end(), source.weights.begin(), source.weights.end());
     if (source.weights.empty() && source.models.size() == 1)
-      words.insert(words.end(), {"-n", std::to_string(form.members)});
+      words.insert(words.end(), {"-n", std::to_string(source.copies)});
   }
+  if (const auto built = strategy_word(wish); built != "auto") words.insert(words.end(), {"-s", built});
+  if (wish.mode != "eager") words.insert(words.end(), {"--mode", wish.mode});
   std::string rivals;
   for (const auto& rival : form.rivals) rivals.append(rivals.empty() ? "" : ",").append(rival);
   words.insert(words.end(), {"--rivals", rivals.empty() ? "none" : rivals, "--passes",

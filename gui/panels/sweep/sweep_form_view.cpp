@@ -39,8 +39,11 @@ std::vector<Choice> strategy_choices(const SweepPanel& panel) {
 }
 
 void draw_subjects(SweepPanel& panel, Workbench& bench, const Ui& ui) {
-  field(ui, "subjects");
+  field(ui, bench.session.model ? "measure" : "subjects");
   if (bench.session.model) {
+    // Who opens a model wants to measure it.
+    if (!(panel.model == bench.session.model->source)) panel.open_model = true;
+    panel.model = bench.session.model->source;
     const auto name = "the open model: " + bench.session.model->name;
     int which = panel.open_model ? 1 : 0;
     ImGui::SetNextItemWidth(-1);
@@ -48,24 +51,30 @@ void draw_subjects(SweepPanel& panel, Workbench& bench, const Ui& ui) {
     if (ImGui::Combo("##what", &which, items.c_str())) panel.open_model = which == 1;
     if (panel.open_model) return;
     field(ui, "which");
-  } else {
-    panel.open_model = false;
   }
   choose_many(ui, "##subjects", subject_choices(panel), panel.form.subjects, "all of the preset");
 }
 
-void draw_axes(SweepPanel& panel, const Ui& ui) {
+void draw_axes(SweepPanel& panel, const Workbench& bench, const Ui& ui) {
   auto& form = panel.form;
+  const auto* model = panel.open_model ? bench.session.model.get() : nullptr;
+  const bool own = model != nullptr && model->source.subject.empty();
+  const auto built = model != nullptr ? strategy_word(model->wish) : "auto";
+  const auto mode = model != nullptr ? model->wish.mode : "eager";
   field(ui, "N");
-  if (ImGui::InputTextWithHint("##n", "as the preset; 2, 4, 8 or 2..64", &panel.counts)) {
+  const auto hint = own ? std::to_string(model->members.size()) + ", as is open; 2, 4, 8 or 2..64"
+                        : std::string("as the preset; 2, 4, 8 or 2..64");
+  if (ImGui::InputTextWithHint("##n", hint.c_str(), &panel.counts)) {
     if (const auto counts = parse_counts(panel.counts)) form.n = *counts;
   }
   field(ui, "devices");
   choose_names(ui, "##devices", {"cpu", "cuda"}, form.devices, "as the preset");
   field(ui, "strategies");
-  choose_many(ui, "##strategies", strategy_choices(panel), form.strategies, "as the preset (auto)");
+  choose_many(ui, "##strategies", strategy_choices(panel), form.strategies,
+              (built == "auto" ? "as the preset (auto)" : "as built: " + built).c_str());
   field(ui, "modes");
-  choose_names(ui, "##modes", presets::kModes, form.modes, "as the preset (eager)");
+  choose_names(ui, "##modes", presets::kModes, form.modes,
+               (mode == "eager" ? "as the preset (eager)" : "as built: " + mode).c_str());
   field(ui, "rivals");
   choose_many(ui, "##rivals",
               std::vector<Choice>{{"eager", "N separate runs, one after the other"},
@@ -116,6 +125,12 @@ SweepForm form_of(const SweepPanel& panel, const Workbench& bench) {
   form.database = panel.records->database.string();
   if (!panel.open_model || !bench.session.model) return form;
   const auto& source = bench.session.model->source;
+  const auto& wish = bench.session.model->wish;
+  if (form.n.empty() && source.subject.empty())
+    form.n = {static_cast<std::int64_t>(bench.session.model->members.size())};
+  if (const auto built = strategy_word(wish); form.strategies.empty() && built != "auto")
+    form.strategies = {built};
+  if (form.modes.empty() && wish.mode != "eager") form.modes = {wish.mode};
   if (!source.subject.empty()) {
     form.subjects = {source.subject};
     return form;
@@ -144,6 +159,9 @@ void check_form(SweepPanel& panel, const Workbench& bench) {
   panel.cases = 0;
   panel.fault = objection(form);
   if (!parse_counts(panel.counts)) panel.fault = "N is a list of numbers, as 2, 4, 8, or a range, as 2..64";
+  if (!form.model.empty() && panel.open_model && bench.session.model &&
+      bench.session.model->source.models.size() > 1)
+    panel.fault = "several .pt2 files are not swept as one; open one of them, with its checkpoints";
   if (!panel.fault.empty()) return;
   try {
     panel.cases = count_cases(form, panel.subjects);
@@ -163,10 +181,13 @@ void draw_form(SweepPanel& panel, Workbench& bench, const Ui& ui) {
     field(ui, "preset");
     choose_one(ui, "##preset", panel.presets, panel.form.preset);
     draw_subjects(panel, bench, ui);
-    draw_axes(panel, ui);
+    draw_axes(panel, bench, ui);
     ImGui::EndTable();
   }
   check_form(panel, bench);
+  if (panel.counted) {
+    if (const auto text = remark(*panel.counted); !text.empty()) faint_text(ui, text);
+  }
   draw_paste(panel, ui);
 }
 

@@ -25,7 +25,8 @@ struct SweepPanel {
   // The form.
   SweepForm form;
   std::string counts;                ///< as typed; form.n where it can be read
-  bool open_model = false;           ///< measure the open model instead of subjects
+  bool open_model = true;            ///< measure the open model instead of subjects, where there is one
+  ModelSource model;                 ///< that was open when the form was last drawn
   std::string pasted;                ///< a command line to read
   std::string fault;                 ///< what is wrong with the form; empty: nothing
   std::size_t cases = 0;             ///< that the form makes; 0: not known

@@ -121,12 +121,20 @@ TEST(SweepForm, CountsItsCases) {
   EXPECT_EQ(count_cases(form, kKnown), presets::read_preset(presets::find_preset("ci")).cases.size());
 }
 
-TEST(SweepForm, AModelNeedsACheckpointPerMember) {
+TEST(SweepForm, AModelHasCopiesWhereCheckpointsAreFew) {
   SweepForm form;
   form.model = "m.pt2", form.weights = {"a", "b"}, form.n = {2};
   EXPECT_EQ(objection(form), "");
-  form.n = {4};
-  EXPECT_EQ(objection(form), "4 members need 4 checkpoints, given are 2");
+  EXPECT_EQ(remark(form), "");
+  form.n = {4, 2};
+  EXPECT_EQ(objection(form), "");
+  EXPECT_EQ(
+      remark(form),
+      "Members beyond the first 2 have no checkpoint: they are copies, their weights scaled by a percent "
+      "or more.");
+  form.peers = true;
+  EXPECT_EQ(objection(form), "with the Python ways each member needs a checkpoint; there are fewer than 4");
+  form.peers = false;
   form.n.clear(), form.modes = {"eager", "default"};
   EXPECT_NE(objection(form), "");
 }
