@@ -34,7 +34,26 @@ void draw_actions(HistoryPanel& panel, const Ui& ui) {
   command_button(ui, "history.refresh", "\xef\x8b\xaa###refresh");
 }
 
-// Ticks choose runs for a comparison; the rest of the row is to look at one.
+// How many runs are chosen, and how to choose the second one.
+void draw_chosen(const HistoryPanel& panel, const Ui& ui) {
+  const auto& chosen = ui.selection.runs;
+  std::string text;
+  if (chosen.size() > 1) {
+    text = std::to_string(chosen.size());
+    text.append(" chosen, compared with run ").append(std::to_string(chosen.front()));
+  } else if (panel.data->runs.size() > 1) {
+    text =
+        chosen.empty() ? "click a run to look at it" : "Ctrl+click another run to compare it with this one";
+  }
+  if (text.empty()) return;
+  beside(text.c_str());
+  ImGui::AlignTextToFramePadding();
+  ImGui::PushStyleColor(ImGuiCol_Text, chosen.size() > 1 ? ui.theme.text : ui.theme.faint);
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopStyleColor();
+}
+
+// A click looks at a run; with Ctrl it is chosen to be compared.
 void draw_runs(HistoryPanel& panel, const Ui& ui, float height) {
   auto& data = *panel.data;
   TableOptions options;
@@ -112,11 +131,7 @@ void draw(HistoryPanel& panel, Workbench&, const Ui& ui) {
   }
   draw_actions(panel, ui);
   draw_filter(ui, panel.data->table, panel.runs, "##run_filter");
-  if (ui.selection.runs.size() > 1) {
-    ImGui::SameLine();
-    std::string text = std::to_string(ui.selection.runs.size());
-    ImGui::TextUnformatted(text.append(" chosen").c_str());
-  }
+  draw_chosen(panel, ui);
   const float rows = static_cast<float>(std::min<std::size_t>(panel.data->table.shown().size(), 8) + 2);
   const float height = std::min(rows * (ImGui::GetTextLineHeightWithSpacing() + 0.2F * em()),
                                 0.42F * ImGui::GetContentRegionAvail().y);
