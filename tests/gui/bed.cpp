@@ -4,6 +4,7 @@
 #include <GLFW/glfw3.h>
 #include <imgui_impl_glfw.h>
 #include <imgui_impl_opengl3.h>
+#include <imgui_internal.h>
 #include <imgui_te_exporters.h>
 #include <imgui_te_utils.h>
 #include <implot.h>
@@ -11,12 +12,14 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 #include "app/engine.h"
 #include "app/model_bench.h"
 #include "gui/fonts.h"
 #include "gui/picture.h"
+#include "gui/window_events.h"
 
 namespace wide::test {
 namespace {
@@ -24,6 +27,9 @@ namespace {
 constexpr float kFontSize = 15;
 std::unique_ptr<gui::Workbench> current;
 gui::Fonts fonts;
+gui::Loop loop;
+GLFWwindow* shell = nullptr;
+std::string wanted_picture;  // file to write after the next frame; empty: none
 double now = 0;
 
 std::unique_ptr<gui::Workbench> make_bench() {
@@ -53,6 +59,7 @@ gui::Workbench& bench() {
 
 void fresh(ImGuiTestContext* ctx) {
   current = make_bench();
+  loop.bench = current.get();
   ImGui::SetClipboardText("");
   ctx->PopupCloseAll();
   current->commands.run("view.reset");
@@ -82,6 +89,35 @@ void with_sample(ImGuiTestContext* ctx) {
 void show(ImGuiTestContext* ctx, const char* panel) {
   current->commands.run(std::string("view.") + panel);
   ctx->Yield(3);
+}
+
+void click_tab(ImGuiTestContext* ctx, const char* title) {
+  std::string path = "//###";
+  auto* panel = ctx->GetWindowByRef(path.append(title).c_str());
+  if (panel == nullptr) {
+    IM_ERRORF("there is no panel %s", title);
+    return;
+  }
+  ctx->ItemClick(panel->TabId);
+  ctx->Yield(3);
+}
+
+void drop(const std::vector<std::string>& paths) {
+  const auto callback = glfwSetDropCallback(shell, nullptr);
+  glfwSetDropCallback(shell, callback);
+  std::vector<const char*> texts;
+  for (const auto& path : paths) texts.push_back(path.c_str());
+  callback(shell, static_cast<int>(texts.size()), texts.data());
+}
+
+void picture(ImGuiTestContext* ctx, const std::string& name) {
+  const char* folder = std::getenv("WIDEBENCH_TEST_PICTURES");
+  if (folder == nullptr || *folder == '\0') return;
+  const auto size = ImGui::GetIO().DisplaySize;
+  ctx->MouseTeleportToPos({0.75F * size.x, 2});
+  ctx->Yield(30);  // what fades has faded
+  wanted_picture = (std::filesystem::path(folder) / (name + ".png")).string();
+  ctx->Yield(2);
 }
 
 std::filesystem::path corpus(const std::string& name) {
@@ -126,6 +162,7 @@ void pick(ImGuiTestContext* ctx, ImGuiTestRef combo, const char* item) {
 namespace {
 
 using wide::test::now;
+using wide::test::wanted_picture;
 
 void draw(GLFWwindow* window) {
   ImGui_ImplOpenGL3_NewFrame();
@@ -138,6 +175,13 @@ void draw(GLFWwindow* window) {
   glfwGetFramebufferSize(window, &width, &height);
   wide::gui::clear_picture(width, height, wide::test::bench().theme.window);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+  if (wanted_picture.empty()) return;
+  const wide::gui::Offscreen target(width, height);
+  wide::gui::clear_picture(width, height, wide::test::bench().theme.window);
+  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+  const auto problem = target.write(wanted_picture);
+  if (!problem.empty()) std::printf("%s\n", problem.c_str());
+  wanted_picture.clear();
 }
 
 int run_tests(GLFWwindow* window, int argc, char** argv) {
@@ -157,6 +201,8 @@ int run_tests(GLFWwindow* window, int argc, char** argv) {
   wide::test::add_sweep_tests(engine);
   wide::test::add_profile_tests(engine);
   wide::test::add_history_tests(engine);
+  wide::test::add_tour_tests(engine);
+  wide::test::add_agreement_tests(engine);
   ImGuiTestEngine_Start(engine, ImGui::GetCurrentContext());
   for (int i = 1; i < std::max(argc, 2); ++i) {
     ImGuiTestEngine_QueueTests(engine, ImGuiTestGroup_Tests, i < argc ? argv[i] : nullptr,
@@ -205,9 +251,12 @@ int main(int argc, char** argv) {
   io.ConfigFlags |= ImGuiConfigFlags_DockingEnable | ImGuiConfigFlags_NavEnableKeyboard;
   ImGui_ImplGlfw_InitForOpenGL(window, true);
   ImGui_ImplOpenGL3_Init("#version 330 core");
+  wide::test::shell = window;
+  wide::gui::take_events(window, wide::test::loop);
   wide::test::fonts = wide::gui::load_fonts(wide::test::kFontSize);
   ImGui::GetStyle().FontSizeBase = wide::test::kFontSize;
   wide::test::current = wide::test::make_bench();
+  wide::test::loop.bench = wide::test::current.get();
   const int code = run_tests(window, argc, argv);
   glfwDestroyWindow(window);
   glfwTerminate();

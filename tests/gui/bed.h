@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gui/workbench.h"
 
@@ -25,6 +26,13 @@ void settle(ImGuiTestContext* ctx);
 void with_sample(ImGuiTestContext* ctx);
 /// Brings a panel to the front.
 void show(ImGuiTestContext* ctx, const char* panel);
+/// Clicks the tab of a panel, by its title: "Sweep".
+void click_tab(ImGuiTestContext* ctx, const char* title);
+/// What GLFW does when files are dropped into the window: calls its callback.
+void drop(const std::vector<std::string>& paths);
+/// Writes what the window shows to NAME.png in the folder that $WIDEBENCH_TEST_PICTURES names; does nothing
+/// where it names none. The mouse is moved out of the way.
+void picture(ImGuiTestContext* ctx, const std::string& name);
 
 /// A folder of the corpus: "resblock".
 std::filesystem::path corpus(const std::string& name);
@@ -49,5 +57,7 @@ void add_jobs_tests(ImGuiTestEngine* engine);
 void add_sweep_tests(ImGuiTestEngine* engine);
 void add_profile_tests(ImGuiTestEngine* engine);
 void add_history_tests(ImGuiTestEngine* engine);
+void add_tour_tests(ImGuiTestEngine* engine);
+void add_agreement_tests(ImGuiTestEngine* engine);
 
 }  // namespace wide::test

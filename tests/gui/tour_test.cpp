@@ -1,0 +1,308 @@
+// One window from the first look to the exported report, as a person goes through it with mouse and keyboard:
+// each step checks what is to be seen then. docs/tour.md has the pictures.
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+
+#include "gui/results_bed.h"
+#include "results/report.h"
+
+namespace wide::test {
+namespace {
+
+using results::Verdict;
+using Paths = std::vector<std::string>;
+
+// A home of its own, with the model in it and the working folder there, for as long as the object lives.
+class Home {
+ public:
+  Home() : folder_(scratch() / "home"), before_(std::filesystem::current_path()) {
+    if (const char* home = std::getenv("HOME")) home_before_ = home;
+    std::filesystem::create_directories(folder_ / "models");
+    std::filesystem::copy(
+        corpus("resblock"), model(),
+        std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+    setenv("HOME", folder_.c_str(), 1);
+    std::filesystem::current_path(folder_);
+  }
+  ~Home() {
+    std::error_code ignored;
+    std::filesystem::current_path(before_, ignored);
+    home_before_ ? setenv("HOME", home_before_->c_str(), 1) : unsetenv("HOME");
+  }
+  Home(const Home&) = delete;
+  Home& operator=(const Home&) = delete;
+
+  std::filesystem::path model() const { return folder_ / "models/resblock"; }
+  Paths files() const {
+    Paths paths = {(model() / "model.pt2").string()};
+    for (const char* seed : {"seed0", "seed1", "seed2", "seed3"})
+      paths.push_back((model() / seed).string() + ".safetensors");
+    return paths;
+  }
+
+ private:
+  std::filesystem::path folder_, before_;
+  std::optional<std::string> home_before_;
+};
+
+void check_model() {
+  const auto model = bench().session.model;
+  IM_CHECK(model != nullptr);
+  IM_CHECK_STR_EQ(model->name.c_str(), "resblock");
+  IM_CHECK_EQ(model->members.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i)
+    IM_CHECK_STR_EQ(model->members[i].c_str(), ("seed" + std::to_string(i)).c_str());
+}
+
+void first_look(ImGuiTestContext* ctx) {
+  IM_CHECK(bench().session.model == nullptr);
+  IM_CHECK(ctx->ItemExists("//###Models/###open"));
+  IM_CHECK(ctx->ItemExists("//###Graph/###sample"));
+  picture(ctx, "tour-1-start");
+}
+
+void open_by_dialog(ImGuiTestContext* ctx) {
+  ctx->ItemClick("//###Models/###open");
+  ctx->Yield(3);
+  IM_CHECK(bench().files.is_open());
+  ctx->ItemDoubleClick("//###files/**/models/###entry");
+  ctx->Yield(3);
+  ctx->ItemDoubleClick("//###files/**/resblock/###entry");
+  ctx->Yield(3);
+  ctx->ItemClick("//###files/**/model.pt2/###entry");
+  ctx->KeyDown(ImGuiMod_Shift);
+  ctx->ItemClick("//###files/**/seed3.safetensors/###entry");
+  ctx->KeyUp(ImGuiMod_Shift);
+  ctx->Yield(2);
+  picture(ctx, "tour-2-open");
+  ctx->ItemClick("//###files/Open");
+  settle(ctx);
+  IM_CHECK(!bench().files.is_open());
+  check_model();
+}
+
+// The same once more by keyboard: Ctrl+O, a path, Enter.
+void open_by_typing(ImGuiTestContext* ctx) {
+  bench().commands.run("file.close");
+  settle(ctx);
+  IM_CHECK(bench().session.model == nullptr);
+  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiKey_O);
+  ctx->Yield(5);
+  ctx->KeyChars("~/models/resblock/");
+  ctx->KeyPress(ImGuiKey_Enter);
+  settle(ctx);
+  IM_CHECK(!bench().files.is_open());
+  check_model();
+}
+
+void see_the_graph(ImGuiTestContext* ctx) {
+  click_tab(ctx, "Graph");
+  IM_CHECK(ctx->ItemExists("//###Graph/###fit"));
+  IM_CHECK(ctx->ItemExists("//###Models/###copy_line"));
+  const auto& model = *bench().session.model;
+  IM_CHECK_EQ(model.sequential, 0);
+  IM_CHECK(!bench().selection.node.empty());  // something is in the inspector
+  bench().selection.choose_node(model.graph.front().name);
+  ctx->Yield(10);
+  picture(ctx, "tour-3-graph");
+}
+
+void conv_to_sequential(ImGuiTestContext* ctx) {
+  click_tab(ctx, "Strategies");
+  ctx->ItemClick("//###Strategies/Kinds");
+  ctx->Yield(3);
+  ctx->ItemClick(beside(ctx, "//###Strategies/**/conv2d/###kind", "##strategy"));
+  ctx->Yield(3);
+  picture(ctx, "tour-4-strategies");
+  ctx->ItemClick("//##Combo_00/###sequential");
+  ctx->Yield(3);
+  IM_CHECK(bench().session.edited());
+  // What is not built cannot be validated, and says why.
+  IM_CHECK_STR_EQ(bench().commands.refusal("strategies.validate").c_str(),
+                  "build the changed strategies first");
+  ctx->ItemClick("//###Strategies/###build");
+  settle(ctx);
+  IM_CHECK(!bench().session.edited());
+  const auto& model = *bench().session.model;
+  IM_CHECK_GT(model.sequential, 0);
+  for (const auto& node : model.graph) {
+    if (node.kind != "conv2d") continue;
+    IM_CHECK_STR_EQ(node.strategy.c_str(), "sequential");
+    IM_CHECK(ctx->ItemExists(("//###Models/###sequential_" + node.name).c_str()));
+  }
+}
+
+void validate(ImGuiTestContext* ctx) {
+  ctx->ItemClick("//###Strategies/###validate");
+  settle(ctx);
+  const auto& proof = bench().session.proof;
+  IM_CHECK(proof && proof->passed);
+  IM_CHECK_EQ(proof->members.size(), 4U);
+  for (const auto& member : proof->members)
+    IM_CHECK(member.passed && member.max_abs >= 0 && member.max_abs <= member.tolerance);
+  IM_CHECK(noticed("Validated resblock"));
+  IM_CHECK(ctx->ItemExists("//###Strategies/##members"));  // the table of members is in front
+  bench().notices.dismiss_all();
+  picture(ctx, "tour-5-validate");
+}
+
+void check_sweep() {
+  const auto& run = panels().sweep->run;
+  IM_CHECK(run != nullptr);
+  IM_CHECK_EQ(run->cases.size(), 3U);
+  constexpr std::array<std::int64_t, 3> kMembers = {2, 4, 8};
+  for (std::size_t i = 0; i < 3; ++i) {
+    IM_CHECK_EQ(run->cases[i].n, kMembers[i]);
+    IM_CHECK(run->cases[i].verdict == Verdict::kPass);
+    IM_CHECK_STR_EQ(run->cases[i].subject.c_str(), "resblock");
+    IM_CHECK_STR_EQ(run->cases[i].strategy.c_str(), "conv2d=sequential");  // the open model as it is built
+    IM_CHECK_GT(run->cases[i].speedup.value, 0);
+  }
+  IM_CHECK_EQ(panels().sweep->series.size(), 1U);
+  IM_CHECK_EQ(panels().sweep->series[0].n.size(), 3U);
+  IM_CHECK_EQ(panels().sweep->broken, 0U);
+}
+
+void sweep(ImGuiTestContext* ctx) {
+  click_tab(ctx, "Sweep");
+  IM_CHECK(panels().sweep->open_model);  // what is open is what will be measured
+  pick(ctx, "//###Sweep/##form/##preset", "ci");
+  ctx->ItemClick("//###Sweep/##form/##n");
+  ctx->KeyCharsReplace("2, 4, 8");
+  ctx->Yield(3);
+  IM_CHECK_EQ(panels().sweep->cases, 3U);
+  picture(ctx, "tour-6-form");
+  ctx->ItemClick("//###Sweep/###start");
+  settle(ctx);
+  IM_CHECK(noticed("The sweep is done"));
+  check_sweep();
+  bench().notices.dismiss_all();
+  picture(ctx, "tour-7-sweep");
+}
+
+void profile(ImGuiTestContext* ctx) {
+  click_tab(ctx, "Profile");
+  ctx->ItemClick("//###Profile/Profile resblock");
+  settle(ctx);
+  const auto& data = panels().profile->data;
+  IM_CHECK(data != nullptr);
+  IM_CHECK_EQ(data->traces.size(), 2U);
+  IM_CHECK_EQ(data->traces[data->wide].members, 4);
+  IM_CHECK_STR_EQ(data->traces[data->timeline.lanes[0].capture].contender.c_str(), "eager");
+  IM_CHECK_GT(panels().profile->timeline.drawn, 10U);
+  picture(ctx, "tour-8-profile");
+  ctx->ItemClick("//###Profile/##tabs/Gain");
+  ctx->Yield(3);
+  IM_CHECK(ctx->ItemExists("//###Profile/##tabs/Gain/launches removed"));
+  picture(ctx, "tour-9-gain");
+}
+
+void sweep_again(ImGuiTestContext* ctx) {
+  click_tab(ctx, "Sweep");
+  const auto before = panels().sweep->run->run.id;
+  ctx->KeyPress(ImGuiKey_F5);
+  settle(ctx);
+  check_sweep();
+  IM_CHECK_GT(panels().sweep->run->run.id, before);
+}
+
+void compare(ImGuiTestContext* ctx) {
+  click_tab(ctx, "History");
+  settle(ctx);
+  IM_CHECK_EQ(panels().history->data->runs.size(), 2U);
+  ctx->ItemClick("//###History/##runs/$$1/##row");  // the earlier one: the newest stands first
+  settle(ctx);
+  IM_CHECK(panels().history->run != nullptr);
+  ctx->KeyDown(ImGuiMod_Ctrl);
+  ctx->ItemClick("//###History/##runs/$$0/##row");
+  ctx->KeyUp(ImGuiMod_Ctrl);
+  ctx->Yield(2);
+  IM_CHECK_EQ(bench().selection.runs.size(), 2U);
+  ctx->ItemClick("//###History/###compare");
+  settle(ctx);
+  IM_CHECK_EQ(panels().history->comparisons.size(), 1U);
+  const auto& seen = panels().history->comparisons[0];
+  IM_CHECK(seen.comparison.barriers.empty());
+  IM_CHECK_EQ(seen.comparison.cases.size(), 3U);
+  for (const auto& change : seen.comparison.cases) {
+    IM_CHECK(change.change != results::Change::kNotComparable);
+    IM_CHECK(std::isfinite(change.ratio.value));
+  }
+  IM_CHECK(ctx->ItemExists("//###History/##tabs/Compare/###copy_compare"));  // the verdicts are in front
+  bench().notices.dismiss_all();
+  picture(ctx, "tour-10-compare");
+}
+
+void export_json(ImGuiTestContext* ctx) {
+  ctx->ItemClick("//###History/###export");
+  ctx->Yield(3);
+  ctx->ItemClick("//$FOCUSED/Export the run as JSON…");
+  ctx->Yield(4);
+  picture(ctx, "tour-11-export");
+  ctx->KeyCharsReplaceEnter("~/report.json");  // the field has the keyboard
+  settle(ctx);
+  const auto file = std::filesystem::current_path() / "report.json";
+  IM_CHECK(noticed("~/report.json"));
+  IM_CHECK(std::filesystem::exists(file));
+  const auto report = results::read_report(file);
+  IM_CHECK_EQ(report.cases.size(), 3U);
+  IM_CHECK_EQ(report.run.uid, panels().history->run->run.uid);
+  for (const auto& record : report.cases) IM_CHECK(!record.samples.empty());
+}
+
+void the_walk(ImGuiTestContext* ctx) {
+  const Home home;
+  with_no_results(ctx);
+  for (const auto step : {first_look, open_by_dialog, open_by_typing, see_the_graph, conv_to_sequential,
+                          validate, sweep, profile, sweep_again, compare, export_json}) {
+    step(ctx);
+    if (ctx->IsError()) return;
+  }
+}
+
+void dropped_files(ImGuiTestContext* ctx) {
+  const Home home;
+  with_no_results(ctx);
+  drop(home.files());
+  settle(ctx);
+  check_model();
+  bench().commands.run("file.close");
+  settle(ctx);
+  drop({home.model().string()});
+  settle(ctx);
+  check_model();
+}
+
+void dialog_enters_folders_without_models(ImGuiTestContext* ctx) {
+  const Home home;
+  with_no_results(ctx);
+  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiKey_O);
+  ctx->Yield(5);
+  ctx->KeyChars("models");
+  ctx->KeyPress(ImGuiKey_Enter);
+  ctx->Yield(3);
+  IM_CHECK(bench().files.is_open());
+  ctx->ItemDoubleClick("//###files/**/resblock/###entry");
+  ctx->Yield(3);
+  ctx->ItemDoubleClick("//###files/**/model.pt2/###entry");  // opens the one file
+  settle(ctx);
+  IM_CHECK(!bench().files.is_open());
+  IM_CHECK(bench().session.model != nullptr);
+  IM_CHECK_EQ(bench().session.model->source.models.size(), 1U);
+  IM_CHECK(bench().session.model->source.weights.empty());
+}
+
+}  // namespace
+
+void add_tour_tests(ImGuiTestEngine* engine) {
+  const auto add = [engine](const char* name, ImGuiTestTestFunc* test) {
+    IM_REGISTER_TEST(engine, "tour", name)->TestFunc = test;
+  };
+  add("the walk", the_walk);
+  add("dropped files", dropped_files);
+  add("dialog enters folders without models", dialog_enters_folders_without_models);
+}
+
+}  // namespace wide::test
