@@ -65,8 +65,8 @@ profiler::Trace capture(const Way& way, std::vector<profiler::TraceNode> nodes, 
   for (std::int64_t i = 0; i < passes; ++i) traced_us.push_back(timed([&] { capture.pass(way.run); }));
   auto trace = capture.finish();
   judge(trace, traced_us, way);
-  trace.facts = {
-      {"dtype", options.dtype}, {"threads", std::to_string(at::get_num_threads())}, {"device", "cpu"}};
+  trace.facts["dtype"] = options.dtype, trace.facts["device"] = "cpu";
+  trace.facts["threads"] = std::to_string(at::get_num_threads());
   return trace;
 }
 

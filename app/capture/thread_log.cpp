@@ -13,9 +13,9 @@ std::int64_t now() {
 }
 
 // What is begun works for the node and members of what it is begun in.
-Slice ThreadLog::inherit(Kind kind, std::string_view name, std::int32_t pass) {
+Slice ThreadLog::inherit(Kind kind, profiler::NameId name, std::int32_t pass) {
   Slice slice;
-  slice.kind = kind, slice.name = names_.intern(name), slice.pass = pass;
+  slice.kind = kind, slice.name = name, slice.pass = pass;
   if (!open_.empty()) {
     slice.node = open_.back().node;
     slice.member = open_.back().member, slice.members = open_.back().members;
@@ -24,8 +24,17 @@ Slice ThreadLog::inherit(Kind kind, std::string_view name, std::int32_t pass) {
   return slice;
 }
 
+profiler::NameId ThreadLog::name_of(Kind kind, std::string_view name, std::int32_t node) {
+  if (kind != Kind::kNode || node < 0) return names_.intern(name);
+  const auto place = static_cast<std::size_t>(node);
+  if (place >= node_names_.size()) node_names_.resize(place + 1);
+  auto& id = node_names_[place];
+  if (id == 0) id = names_.intern(name);
+  return id;
+}
+
 void ThreadLog::begin(Kind kind, std::string_view name, std::int32_t node, std::int32_t pass) {
-  auto slice = inherit(kind, name, pass);
+  auto slice = inherit(kind, name_of(kind, name, node), pass);
   if (node >= 0) slice.node = node;
   slice.start = now();
   open_.push_back(slice);
@@ -33,7 +42,7 @@ void ThreadLog::begin(Kind kind, std::string_view name, std::int32_t node, std::
 
 void ThreadLog::begin_members(std::string_view name, std::int32_t first, std::int32_t count,
                               std::int32_t pass) {
-  auto slice = inherit(Kind::kMember, name, pass);
+  auto slice = inherit(Kind::kMember, names_.intern(name), pass);
   slice.member = first, slice.members = count;
   slice.start = now();
   open_.push_back(slice);

@@ -41,11 +41,13 @@ class ThreadLog {
 
  private:
   static constexpr std::size_t kReserved = 1 << 16;
-  profiler::Slice inherit(profiler::Kind kind, std::string_view name, std::int32_t pass);
+  profiler::Slice inherit(profiler::Kind kind, profiler::NameId name, std::int32_t pass);
+  profiler::NameId name_of(profiler::Kind kind, std::string_view name, std::int32_t node);
 
   std::int64_t thread_;
   std::size_t capacity_;
   profiler::NameTable names_;
+  std::vector<profiler::NameId> node_names_;  ///< by node: what is done between two nodes is in no node
   std::vector<profiler::Slice> open_, slices_;
   std::vector<profiler::CounterPoint> memory_;
   std::uint64_t dropped_ = 0, begun_ = 0, ended_ = 0;

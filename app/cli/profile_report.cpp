@@ -97,7 +97,7 @@ void print(std::ostream& out, const Explained& result, int top) {
     out << '\n';
   }
   for (const auto& comparison : result.comparisons) {
-    if (comparison.aligned) print_nodes(out, comparison);
+    if (comparison.aligned) print_nodes(out, comparison, wide);
     if (comparison.aligned) out << '\n';
     print_gain(out, comparison);
     out << '\n';

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "profiler/trace/activity.h"
+#include "profiler/trace/name_gaps.h"
 #include "results/table.h"
 
 namespace wide::cli {
@@ -84,6 +86,27 @@ void print_sum(std::ostream& out, const std::string& who, const NodeTime& sum, c
                      percent(coverage_of_nodes(spent)));
 }
 
+// What the executor took of a pass, by where: with the nodes it adds up to the pass.
+struct Rest {
+  const char* name;
+  std::int64_t Activity::*time;
+};
+constexpr std::array<Rest, 3> kRest = {{{"executor, before the first node", &Activity::before_nodes},
+                                        {"executor, between nodes", &Activity::between_nodes},
+                                        {"executor, after the last node", &Activity::after_nodes}}};
+
+double rest_us(const Activity& spent, const Rest& rest) {
+  return spent.per_pass(spent.*rest.time) / kMicrosecond;
+}
+
+// Between nodes a capture finds itself.
+void print_step_cost(std::ostream& out, const Trace& trace) {
+  const auto found = trace.facts.find(kStepCost);
+  if (found == trace.facts.end()) return;
+  out << "between two nodes about " << printable(found->second, 12)
+      << " ns are the capture's own: it notes the end of one and the beginning of the next\n";
+}
+
 }  // namespace
 
 void print_captures(std::ostream& out, std::span<const Trace> traces, std::span<const Structure> structures) {
@@ -132,11 +155,16 @@ void print_nodes(std::ostream& out, const Trace& trace, const Structure& structu
                        or_blank(time.on_the_clock(time.conversion_us)),
                        or_blank(time.on_the_clock(time.work_us)), time.launches);
   }
+  const auto spent = activity(trace, structure);
+  for (const auto& rest : kRest) {
+    out << fmt::format("{:<{}}  {:<16} {:>10}\n", rest.name, kNodeWidth, "", or_blank(rest_us(spent, rest)));
+  }
   print_at_build(out, at_build);
-  print_sum(out, printable(trace.contender), sum, activity(trace, structure));
+  print_sum(out, printable(trace.contender), sum, spent);
+  print_step_cost(out, trace);
 }
 
-void print_nodes(std::ostream& out, const Comparison& comparison) {
+void print_nodes(std::ostream& out, const Comparison& comparison, const Trace& wide) {
   const auto rival = printable(comparison.rival, 10);
   out << fmt::format("{:<{}}  {:<16} {:>10} {:>12} {:>10} {:>7}  {:>13}\n", "node", kNodeWidth, "strategy",
                      "wide", "of it layout", rival, "faster", "launches");
@@ -159,9 +187,15 @@ void print_nodes(std::ostream& out, const Comparison& comparison) {
                          or_blank(time.wall_us), "", "", time.launches);
     }
   }
+  for (const auto& rest : kRest) {
+    out << fmt::format("{:<{}}  {:<16} {:>10} {:>12} {:>10}\n", rest.name, kNodeWidth, "",
+                       or_blank(rest_us(comparison.wide_activity, rest)), "",
+                       or_blank(rest_us(comparison.rival_activity, rest)));
+  }
   print_at_build(out, at_build);
   print_sum(out, printable(comparison.wide), ours, comparison.wide_activity);
   print_sum(out, rival, theirs, comparison.rival_activity);
+  print_step_cost(out, wide);
 }
 
 void print_kernels(std::ostream& out, const Trace& trace, const Structure& structure, int top) {

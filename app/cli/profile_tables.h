@@ -15,9 +15,10 @@ namespace wide::cli {
 /// One line per capture: a pass untraced and traced, launches, busy, memory, whether it is complete.
 void print_captures(std::ostream& out, std::span<const profiler::Trace> traces,
                     std::span<const profiler::Structure> structures);
-/// One line per node in graph order; the last line is the sum against the time of a pass.
+/// One line per node in graph order, then what the executor took; the last line is the sum against the time
+/// of a pass.
 void print_nodes(std::ostream& out, const profiler::Trace& trace, const profiler::Structure& structure);
-void print_nodes(std::ostream& out, const profiler::Comparison& comparison);
+void print_nodes(std::ostream& out, const profiler::Comparison& comparison, const profiler::Trace& wide);
 /// The `top` kernels with the largest totals; 0: all.
 void print_kernels(std::ostream& out, const profiler::Trace& trace, const profiler::Structure& structure,
                    int top);

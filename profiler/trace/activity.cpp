@@ -72,6 +72,23 @@ void split_host(const Trace& trace, const std::vector<Span>& window, const std::
   result.other = result.wall - length(covered);
 }
 
+// What is left of each pass: before its first node, after its last, or between two.
+void split_rest(const std::vector<Span>& window, const std::vector<Span>& nodes, Activity& result) {
+  for (const auto& gap : gaps(window, nodes)) {
+    const auto pass = std::find_if(window.begin(), window.end(), [&](const Span& span) {
+      return span.start <= gap.start && gap.end <= span.end;
+    });
+    const auto time = gap.end - gap.start;
+    if (pass == window.end() || gap.start == pass->start) {
+      result.before_nodes += time;
+    } else if (gap.end == pass->end) {
+      result.after_nodes += time;
+    } else {
+      result.between_nodes += time;
+    }
+  }
+}
+
 }  // namespace
 
 Activity activity(const Trace& trace, const Structure& structure, std::int64_t kernel_wait) {
@@ -92,7 +109,9 @@ Activity activity(const Trace& trace, const Structure& structure, std::int64_t k
   if (slices.empty()) return result;
   const auto window = windows(trace, structure);
   result.wall = length(window);
-  result.in_nodes = length(overlap(window, united(std::move(nodes))));
+  const auto inside = overlap(window, united(std::move(nodes)));
+  result.in_nodes = length(inside);
+  split_rest(window, inside, result);
   const auto busy = overlap(window, united(std::move(work)));
   result.busy = length(busy);
   if (structure.device) {

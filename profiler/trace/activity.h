@@ -20,7 +20,10 @@ struct Activity {
   std::int64_t launches = 0;     ///< pieces of work
   std::int64_t copies = 0;       ///< time of work that only moves data, summed
   std::int64_t in_nodes = 0;     ///< time in which some node or change of layout ran, on any track
-  std::int64_t work = 0;         ///< time of all work, summed over tracks: above busy where tracks overlap
+  /// The rest of the passes by where it lies; wall = in_nodes + these three. A pass without nodes is all
+  /// before.
+  std::int64_t before_nodes = 0, between_nodes = 0, after_nodes = 0;
+  std::int64_t work = 0;  ///< time of all work, summed over tracks: above busy where tracks overlap
 
   double per_pass(std::int64_t value) const {
     return static_cast<double>(value) / static_cast<double>(passes > 0 ? passes : 1);

@@ -49,6 +49,9 @@ json to_json(const Activity& a) {
           {"copies_us", us(a.copies)},
           {"work_us", us(a.work)},
           {"in_nodes_us", us(a.in_nodes)},
+          {"before_nodes_us", us(a.before_nodes)},
+          {"between_nodes_us", us(a.between_nodes)},
+          {"after_nodes_us", us(a.after_nodes)},
           {"launches", a.per_pass(a.launches)},
           {"nodes_over_wall", coverage_of_nodes(a)}};
 }

@@ -76,6 +76,30 @@ class Profile(unittest.TestCase):
                     self.assertLess(attempt, ATTEMPTS - 1, f"nodes take {shares} of the passes")
                     document = self.profile("resblock", "-n", "8", threads=threads)[1]
 
+    def test_nodes_and_the_executor_are_all_of_the_pass(self):
+        for capture in self.document["captures"]:
+            spent = capture["activity"]
+            parts = sum(spent[key] for key in ("in_nodes_us", "before_nodes_us", "between_nodes_us", "after_nodes_us"))
+            self.assertAlmostEqual(parts, spent["wall_us"], delta=1e-6 * spent["wall_us"])
+        for words in ("executor, before the first node", "executor, between nodes", "executor, after the last node"):
+            self.assertIn(words, self.text)
+
+    def test_every_moment_of_a_pass_has_a_name(self):
+        """Also of the shortest passes: what is no node is the executor's, and says where."""
+        trace = self.folder / "mlp.json"
+        self.profile("mlp", "-n", "4", "--rivals", "eager,threads", "--trace", trace, threads=2)
+        events = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
+        for passing in (event for event in events if event["args"]["kind"] == "pass"):
+            inner = sorted((event["ts"], event["ts"] + event["dur"]) for event in events
+                           if (event["pid"], event["tid"]) == (passing["pid"], passing["tid"])
+                           and event["args"]["kind"] in ("node", "conversion", "member", "annotation")
+                           and event["args"].get("pass") == passing["args"]["pass"])
+            reached = passing["ts"]
+            for start, end in inner:
+                self.assertLessEqual(start, reached + 1e-4)
+                reached = max(reached, end)
+            self.assertAlmostEqual(reached, passing["ts"] + passing["dur"], places=3)
+
     def test_a_convolution_is_work(self):
         for capture in self.document["captures"]:
             kernels = {row["name"]: row["share"] for row in capture["kernels"]}

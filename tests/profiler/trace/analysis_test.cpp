@@ -1,11 +1,15 @@
 // What is read out of traces whose times are known.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "formats/error.h"
 #include "profiler/trace/activity.h"
 #include "profiler/trace/comparison.h"
 #include "profiler/trace/intervals.h"
 #include "profiler/trace/kernels.h"
+#include "profiler/trace/name_gaps.h"
 #include "profiler/trace/roofline.h"
 #include "profiler/trace/sample_traces.h"
 
@@ -114,6 +118,69 @@ TEST(StructureTest, ANodeWithoutOperatorsIsItsOwnWork) {
   EXPECT_EQ(result.work, (std::vector<bool>{false, true, false, true, true}));
   EXPECT_EQ(result.copy, (std::vector<bool>{false, false, false, false, true}));
   EXPECT_EQ(activity(trace, result).busy, 500);
+}
+
+TEST(ActivityTest, NodesAndTheRestAddUpToThePasses) {
+  for (const auto& trace : {test::wide_trace(), test::eager_trace(), test::device_trace()}) {
+    const auto spent = activity(trace, structure(trace));
+    EXPECT_EQ(spent.in_nodes + spent.before_nodes + spent.between_nodes + spent.after_nodes, spent.wall);
+  }
+  const auto wide = test::wide_trace(), eager = test::eager_trace();
+  const auto ours = activity(wide, structure(wide)), theirs = activity(eager, structure(eager));
+  EXPECT_EQ(ours.before_nodes, 2 * 50);
+  EXPECT_EQ(ours.between_nodes, 0);
+  EXPECT_EQ(ours.after_nodes, 2 * 150);
+  EXPECT_EQ(theirs.before_nodes, 0);
+  EXPECT_EQ(theirs.between_nodes, 2 * 100);
+  EXPECT_EQ(theirs.after_nodes, 2 * 100);
+}
+
+// Each moment of a pass is then in a slice with a name, and nothing that was known has changed.
+TEST(NameGapsTest, NamesWhatIsInNoNode) {
+  for (const auto& plain : {test::wide_trace(), test::eager_trace()}) {
+    SCOPED_TRACE(plain.contender);
+    auto trace = test::wide_trace();
+    if (plain.contender == "eager") trace = test::eager_trace();
+    name_gaps(trace);
+    const auto nesting = structure(trace);
+    std::map<std::string, std::int64_t> gaps;
+    for (std::size_t i = 0; i < trace.slices.size(); ++i) {
+      const auto kind = trace.slices.kind(i);
+      if (kind == Kind::kPass || kind == Kind::kMember) {
+        EXPECT_EQ(nesting.self[i], 0);
+      }
+      if (kind != Kind::kAnnotation) continue;
+      gaps[std::string(trace.names[trace.slices.name(i)])] += trace.slices.duration(i);
+      EXPECT_FALSE(nesting.work[i]);
+    }
+    const std::map<std::string, std::int64_t> expected =
+        plain.contender == "wide"
+            ? std::map<std::string, std::int64_t>{{"executor: before the first node", 100},
+                                                  {"executor: after the last node", 300}}
+            : std::map<std::string, std::int64_t>{{"executor: after the last node", 400}};
+    EXPECT_EQ(gaps, expected);
+    const auto before = activity(plain, structure(plain)), after = activity(trace, nesting);
+    EXPECT_EQ(after.busy, before.busy);
+    EXPECT_EQ(after.other, before.other);
+    EXPECT_EQ(after.launches, before.launches);
+    EXPECT_EQ(after.in_nodes, before.in_nodes);
+  }
+}
+
+TEST(NameGapsTest, LeavesWhatAMemberDoesWithinANodeToTheNode) {
+  auto trace = written({{"pass 0", Kind::kPass, 0, 1000},
+                        {"aten::select", Kind::kOperator, 10, 20},
+                        {"node", Kind::kNode, 100, 800},
+                        {"member 0", Kind::kMember, 110, 300},
+                        {"aten::mm", Kind::kOperator, 120, 100}});
+  name_gaps(trace);
+  const auto nesting = structure(trace);
+  ASSERT_EQ(trace.slices.size(), 7u);
+  for (const std::size_t i : {5, 6}) {
+    EXPECT_EQ(trace.slices.kind(i), Kind::kAnnotation);
+    EXPECT_EQ(nesting.parent[i], 0);
+  }
+  EXPECT_EQ(nesting.parent[1], 5);  // the operator before the node is in the gap
 }
 
 TEST(KernelsTest, AddsUpByName) {
