@@ -19,6 +19,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kPidsPerTrace = 100;
+// Phases that say when, not how long: flows, instants, asynchronous marks, objects, markers.
+constexpr std::string_view kWithoutTime = "stfiIPRbneNODcvV";
 constexpr double kLongestTime = 9e15;  // nanoseconds, about 100 days: beyond that a time is no time
 
 // "member 3" is how `record_function` in a Python rival says for which member it works; -1: no such name.
@@ -96,7 +98,8 @@ class Reader {
     if (event.phase == 'X') return slice(event);
     if (event.phase == 'M') return metadata(event);
     if (event.phase == 'C') return counter(event, event.name);
-    if (event.phase == 'i' && event.name == "[memory]") counter(event, kMemorySeries);
+    if (event.phase == 'i' && event.name == "[memory]") return counter(event, kMemorySeries);
+    if (kWithoutTime.find(event.phase) == std::string_view::npos) ++unread_;
   }
 
   std::vector<Trace> finish(const json& head);
@@ -152,6 +155,7 @@ class Reader {
   void name_tracks();
   void number_passes();
   void number_members();
+  void tell_of_unread();
   std::vector<Trace> split(const json& captures);
 
   const ImportLimits& limits_;
@@ -162,6 +166,7 @@ class Reader {
   std::map<std::int64_t, std::string> processes_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::string> threads_;
   std::vector<std::int64_t> counter_pids_;
+  std::uint64_t unread_ = 0;  ///< events of phases that are not read though time may be in them
 };
 
 void Reader::name_tracks() {
@@ -317,7 +322,19 @@ std::vector<Trace> Reader::split(const json& captures) {
   return result;
 }
 
+// Begin and end pairs, or what nobody knows: the trace is not all that ran.
+void Reader::tell_of_unread() {
+  auto& badge = traces_[0].completeness;
+  badge.unknown += unread_;
+  badge.fail(std::to_string(unread_) +
+             " events are of phases that are not read; only complete events (X) are");
+}
+
 std::vector<Trace> Reader::finish(const json& head) {
+  if (trace().slices.empty() && unread_ > 0) {
+    throw Error("trace", "has no complete events (phase X), only " + std::to_string(unread_) +
+                             " of phases that are not read; let its writer give complete events");
+  }
   name_tracks();
   const auto base = head.is_object() ? head.find("baseTimeNanoseconds") : head.end();
   const bool has_base = head.is_object() && base != head.end() && base->is_number_integer();
@@ -339,6 +356,7 @@ std::vector<Trace> Reader::finish(const json& head) {
     number_members();
     trace().devices = devices;
   }
+  if (unread_ > 0) tell_of_unread();
   for (auto& trace : traces_) {
     if (has_base) trace.base_ns = base->get<std::int64_t>();
   }

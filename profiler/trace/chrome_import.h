@@ -19,7 +19,8 @@ struct ImportLimits {
 };
 
 /// One trace per capture in `text` (JSON, or that in gzip); a file of another writer is one trace whose
-/// contender is `source`. Events of phases other than X, M, C and Kineto's [memory] instants are passed over.
+/// contender is `source`. Events of phases other than X, M, C and Kineto's [memory] instants are passed over;
+/// where time may be in them (B, E, unknown ones) the first trace is incomplete and says how many.
 /// Throws wide::Error ("trace") naming `source` when it is no such JSON, or too large.
 std::vector<Trace> read_chrome(std::string_view text, const std::string& source,
                                const ImportLimits& limits = {});

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,7 +19,8 @@ struct RawEvent {
   char phase = 0;
   std::string category, name;
   std::int64_t pid = 0, tid = 0;  ///< texts become numbers below -1, the same text the same number
-  double ts = 0, dur = 0;         ///< microseconds
+  double ts = std::numeric_limits<double>::quiet_NaN();  ///< microseconds
+  double dur = 0;                                        ///< microseconds; absent: 0
   // args
   std::string kind, label;  ///< "kind" and "name"
   std::int64_t correlation = 0, external = 0, stream = -1, device = -1;

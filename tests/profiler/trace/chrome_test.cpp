@@ -225,6 +225,51 @@ TEST(ChromeImportTest, RefusesWhatIsNoTrace) {
   }
 }
 
+// What a bomb unpacks to is bounded before it is held; what nests without end is not followed.
+TEST(ChromeImportTest, RefusesBombsWithoutHoldingThem) {
+  const auto said = [](const std::string& text, const ImportLimits& limits = {}) -> std::string {
+    try {
+      read_chrome(text, "bomb", limits);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "read";
+  };
+  const auto bomb = gzip(std::string(200'000'000, ' '));
+  EXPECT_LT(bomb.size(), 250'000u);
+  EXPECT_EQ(said(bomb, {.bytes = 1'000'000}),
+            "bomb: the compressed trace unpacks to more than 1000000 bytes");
+  std::string objects;
+  for (int i = 0; i < 1'000'000; ++i) objects += R"({"a":)";
+  EXPECT_EQ(said(objects), "bomb: is nested too deeply");
+  EXPECT_EQ(said(std::string(1'000'000, '[')), "bomb: is nested too deeply");
+  const std::string event = R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2,"args":{"x":)";
+  EXPECT_EQ(said(event + std::string(1'000'000, '[')), "bomb: is nested too deeply");
+}
+
+TEST(ChromeImportTest, NumbersThatAreNoneAreRefused) {
+  const std::string start = R"([{"ph":"X","name":"a","pid":1,"tid":1,"dur":2,"ts":)";
+  for (const std::string value : {"NaN", "Infinity", "-", "1e999", "1e18", "\"soon\"", "null", "{}"})
+    EXPECT_THROW(read_chrome(start + value + "}]", "x"), Error) << value;
+  EXPECT_NO_THROW(read_chrome(start + "-5.5}]", "x"));
+}
+
+TEST(ChromeImportTest, TellsOfEventsThatItDoesNotRead) {
+  const std::string begin =
+      R"({"ph":"B","name":"a","pid":1,"tid":1,"ts":1},{"ph":"E","pid":1,"tid":1,"ts":2})";
+  const std::string unknown = R"({"ph":"?","name":"b"},{"ph":"","name":"c"},{"name":"d"})";
+  const std::string whole = R"({"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2})";
+  const std::string harmless = R"({"ph":"i","name":"mark","pid":1,"tid":1,"ts":1},{"ph":"s","id":1})";
+  const auto read = read_chrome("[" + begin + "," + whole + "," + unknown + "," + harmless + "]", "x");
+  ASSERT_EQ(read.size(), 1u);
+  EXPECT_EQ(read[0].slices.size(), 1u);
+  EXPECT_EQ(read[0].completeness.unknown, 5u);
+  ASSERT_FALSE(read[0].completeness.complete);
+  EXPECT_EQ(read[0].completeness.because.at(0).substr(0, 8), "5 events");
+  EXPECT_TRUE(read_chrome("[" + whole + "," + harmless + "]", "x").at(0).completeness.complete);
+  EXPECT_THROW(read_chrome("[" + begin + "]", "x"), Error);
+}
+
 TEST(ChromeImportTest, KeepsToItsLimits) {
   const auto text = text_of(test::wide_trace());
   EXPECT_THROW(read_chrome(text, "x", {.bytes = 100}), Error);
