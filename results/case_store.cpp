@@ -26,9 +26,12 @@ constexpr char kCaseColumns[] = R"(
 
 constexpr char kOfRun[] = " FROM run_case WHERE run_id = ? ORDER BY id";
 
+// A case that was captured only is no measurement.
 constexpr char kOfSubject[] = R"(
   FROM run_case JOIN run ON run.id = run_id
-  WHERE subject = ? AND origin = 'measured' AND parent_id IS NULL ORDER BY run.id, run_case.id)";
+  WHERE subject = ? AND origin = 'measured' AND parent_id IS NULL
+  AND NOT (verdict = 'skipped' AND EXISTS (SELECT 1 FROM trace WHERE case_id = run_case.id))
+  ORDER BY run.id, run_case.id)";
 
 constexpr char kInsertContender[] = R"(
   INSERT INTO contender (case_id, case_verdict, place, name, median_us, ci_low_us, ci_high_us, min_us, iqr_us, mad_us,

@@ -1,5 +1,6 @@
 #include "app/cli/profile.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <memory>
@@ -7,12 +8,16 @@
 #include <utility>
 
 #include "app/cli/profile_report.h"
+#include "app/cli/run_choice.h"
 #include "app/exit_code.h"
+#include "app/stored_captures.h"
+#include "app/sweep_job.h"
 #include "formats/error.h"
 #include "formats/fault.h"
 #include "formats/file.h"
 #include "profiler/trace/chrome_export.h"
 #include "profiler/trace/chrome_import.h"
+#include "results/store.h"
 #include "results/table.h"
 
 namespace wide::cli {
@@ -23,18 +28,64 @@ using profiler::Trace;
 
 struct Options {
   ProfileRequest request;
-  std::string trace, svg, against;
-  bool roofline = false;
+  std::string trace, svg, against, from;
+  std::string database;  ///< to keep captures in and to read them from; empty: the default one
+  std::string label;
+  bool keep = false, roofline = false;
   int top = 12;
 };
 
-// A trace of another run or of torch.profiler, to compare with: the capture of ours in it, else the first.
-Trace read_other(const std::string& file) {
-  auto traces = profiler::read_chrome_file(file);
-  for (auto& trace : traces) {
-    if (trace.contender == "wide") return std::move(trace);
+// A file of traces, or else captures of a stored run.
+bool is_file(const std::string& choice) {
+  std::error_code failed;
+  return choice.ends_with(".json") || choice.ends_with(".gz") ||
+         std::filesystem::is_regular_file(choice, failed);
+}
+
+struct Found {
+  std::vector<Trace> traces;  ///< wide first, where there is one
+  std::string name;           ///< of a stored run, to tell it from what is captured now; empty: a file's
+};
+
+Found find_traces(const Options& options, const std::string& choice) {
+  Found found;
+  if (is_file(choice)) {
+    found.traces = profiler::read_chrome_file(choice);
+    const auto wide = std::find_if(found.traces.begin(), found.traces.end(),
+                                   [](const Trace& trace) { return trace.contender == "wide"; });
+    if (wide != found.traces.end()) std::rotate(found.traces.begin(), wide, wide + 1);
+    return found;
   }
-  return std::move(traces.at(0));
+  const auto store = results::Store::open(database_path(options.database), results::OpenMode::kReadOnly);
+  const auto captured = find_captured(store, choice);
+  found.traces = app::read_captures(store, captured);
+  found.name = "run " + std::to_string(captured.run);
+  return found;
+}
+
+// What to compare with: the capture of ours in it, else the first.
+Trace read_other(const Options& options) {
+  auto found = find_traces(options, options.against);
+  auto& trace = found.traces.at(0);
+  if (!found.name.empty()) trace.contender = found.name;
+  return std::move(trace);
+}
+
+// Captures that were kept, with the peaks of the machine they were taken on.
+Profiled read_kept(const Options& options, bool peaks) {
+  Profiled result{.traces = find_traces(options, options.from).traces};
+  const auto& facts = result.traces.at(0).facts;
+  if (const auto dtype = facts.find("dtype"); dtype != facts.end()) result.dtype = dtype->second;
+  if (!peaks) return result;
+  const auto kept = facts.find(profiler::kPeaksFact);
+  if (kept == facts.end()) {
+    throw Error("roofline",
+                results::printable(options.from, 300) +
+                    ": was kept without the peaks of its machine; capture it again with --keep, or with "
+                    "--trace and --roofline");
+  }
+  result.peaks = profiler::peaks_from_text(kept->second);
+  return result;
 }
 
 void write_text(const std::string& path, const std::string& text) {
@@ -51,21 +102,58 @@ void check_folder(const char* stage, const std::string& file) {
   throw Error(stage, formats::display_name(file) + ": its folder does not exist; create it or name another");
 }
 
-int run(const Context& context, const Options& options, const Capture& capture) {
-  auto request = options.request;
-  if (request.subject.empty() == request.model.models.empty()) {
-    throw Error(
-        "usage",
-        "name a built-in subject or give --model, not both; `widebench benchmark` lists the subjects");
+void check(const Options& options) {
+  const auto& request = options.request;
+  const int sources = !request.subject.empty() + !request.model.models.empty() + !options.from.empty();
+  if (sources != 1) {
+    throw Error("usage",
+                "name a built-in subject, or give --model or --from, one of them and not both; `widebench "
+                "benchmark` lists the subjects");
   }
+  if (!options.from.empty() && (options.keep || !options.label.empty() || request.measure_peaks))
+    throw Error("usage", "--from captures nothing: leave --keep, --label and --measure-peaks out");
   check_folder("trace", options.trace);
   check_folder("svg", options.svg);
+}
+
+// The run of its own that captures are kept with.
+std::int64_t keep(const Context& context, const Options& options, results::Store& store,
+                  const Profiled& profiled) {
+  app::SweepJob job{.preset = "profile", .command_line = context.command_line, .label = options.label};
+  job.specs = {profiled.spec};
+  auto run = app::run_of(job, context.engine);
+  // Not "cases": nothing here can be resumed or measured again.
+  run.settings = {{"profile", to_json(profiled.spec)}, {"passes", options.request.passes}};
+  return app::keep_captures(store, run, profiled.spec, profiled.traces);
+}
+
+void print_files(const Context& context, const Options& options, std::int64_t run) {
+  auto& human = context.human();
+  if (!options.trace.empty())
+    human << "trace in " << results::printable(options.trace, 4096)
+          << "; open it in https://ui.perfetto.dev\n";
+  if (run == 0) return;
+  human << "kept as run " << run << "; `widebench profile --from " << run;
+  if (!options.database.empty()) human << " --db " << results::printable(options.database, 4096);
+  human << "` explains it again\n";
+}
+
+int run(const Context& context, const Options& options, const Capture& capture) {
+  check(options);
+  auto request = options.request;
+  const bool keeps = options.from.empty() && (options.keep || !options.database.empty());
+  const bool peaks = options.roofline || request.measure_peaks || !options.svg.empty();
+  request.peaks = peaks || keeps;
   std::optional<Trace> other;
-  if (!options.against.empty()) other = read_other(options.against);
-  request.peaks = options.roofline || request.measure_peaks || !options.svg.empty();
-  auto profiled = capture(context, request);
+  if (!options.against.empty()) other = read_other(options);
+  // Opened before anything is captured, which may take minutes.
+  std::optional<results::Store> store;
+  if (keeps) store = results::Store::open(database_path(options.database), results::OpenMode::kReadWrite);
+  auto profiled = options.from.empty() ? capture(context, request) : read_kept(options, peaks);
+  if (profiled.peaks) profiled.traces[0].facts[profiler::kPeaksFact] = profiler::to_text(*profiled.peaks);
+  const auto kept = store ? keep(context, options, *store, profiled) : 0;
   auto result = explain(std::move(profiled.traces), std::move(other));
-  if (profiled.peaks) {
+  if (peaks) {
     result.roofline =
         profiler::roofline(result.traces[0], result.structures[0], *profiled.peaks, profiled.dtype);
   }
@@ -75,13 +163,13 @@ int run(const Context& context, const Options& options, const Capture& capture) 
     profiler::write_chrome_file(options.trace, all);
   }
   if (!options.svg.empty()) write_text(options.svg, to_svg(*result.roofline, result.traces[0]));
-  if (context.json)
-    context.out << document(result).dump(2, ' ', false, json::error_handler_t::replace) << '\n';
-  print(context.human(), result, options.top);
-  if (!options.trace.empty()) {
-    context.human() << "trace in " << results::printable(options.trace, 4096)
-                    << "; open it in https://ui.perfetto.dev\n";
+  if (context.json) {
+    auto all = document(result);
+    if (kept != 0) all["run"] = kept;
+    context.out << all.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
   }
+  print(context.human(), result, options.top);
+  print_files(context, options, kept);
   return app::kExitDone;
 }
 
@@ -114,8 +202,21 @@ void add_profile(CLI::App& app, Context& context, Capture capture) {
   command
       ->add_option("--trace", options->trace, "write the captures for Perfetto; packed when it ends in .gz")
       ->type_name("FILE");
-  command->add_option("--against", options->against, "compare with this trace, ours or torch.profiler's")
+  command
+      ->add_option("--from", options->from,
+                   "explain captures that were kept, of a run or a trace file, and capture nothing")
+      ->type_name("RUN[/CASE]|FILE");
+  command
+      ->add_option("--against", options->against,
+                   "compare with a kept run, or with a trace file, ours or torch.profiler's")
+      ->type_name("RUN[/CASE]|FILE");
+  command->add_flag("--keep", options->keep, "keep the captures in the database, as a run of their own");
+  command
+      ->add_option("--db", options->database,
+                   "keep them in this database; with --from, read from it. Default of --keep and --from: "
+                   "$XDG_DATA_HOME/widebench/results.db")
       ->type_name("FILE");
+  command->add_option("--label", options->label, "a name for the kept run in the history")->type_name("TEXT");
   command->add_flag("--roofline", options->roofline, "compare each node with what the machine can do");
   command->add_option("--svg", options->svg, "draw the roofline into this file")->type_name("FILE");
   command->add_flag("--measure-peaks", options->request.measure_peaks, "measure the machine's peaks again");
@@ -125,7 +226,10 @@ void add_profile(CLI::App& app, Context& context, Capture capture) {
   command->footer(examples({"widebench profile resblock -n 8 --trace t.json",
                             "widebench profile mlp -n 16 --rivals eager,threads --roofline --svg mlp.svg",
                             "widebench profile --model m.pt2 --weights a.safetensors b.safetensors",
-                            "widebench profile resblock -n 8 --against kineto.json"}));
+                            "widebench profile resblock -n 8 --against kineto.json",
+                            "widebench profile resblock -n 8 --keep --label before",
+                            "widebench profile --from latest --against latest~1",
+                            "widebench profile --from 3/mlp --svg mlp.svg"}));
   set_action(*command, context, [options, &context, capture = std::move(capture)] {
     std::erase(options->request.rivals, "none");
     return run(context, *options, capture);

@@ -10,6 +10,7 @@
 
 #include "app/cli/context.h"
 #include "app/cli/model_flags.h"
+#include "presets/case.h"
 #include "profiler/trace/roofline.h"
 #include "profiler/trace/trace.h"
 
@@ -29,6 +30,7 @@ struct ProfileRequest {
 
 struct Profiled {
   std::vector<profiler::Trace> traces;   ///< wide first, then the rivals in order
+  presets::CaseSpec spec;                ///< the case that was captured
   std::string dtype;                     ///< whose arithmetic peak to compare with
   std::optional<profiler::Peaks> peaks;  ///< when asked for
 };

@@ -1,4 +1,6 @@
 // widebench profile: what ran, wide and separately, and why one is faster.
+#include <ATen/Parallel.h>
+
 #include <filesystem>
 #include <utility>
 
@@ -14,7 +16,7 @@ namespace wide::cli {
 namespace {
 
 struct Subject {
-  std::string name, dtype;
+  presets::CaseSpec spec;
   WideModel model;
   std::vector<ModelInput> inputs;
 };
@@ -34,27 +36,47 @@ std::string dtype_of(const WideModel& model, const std::string& otherwise) {
   return otherwise;
 }
 
+// What a sweep would call this case.
+presets::CaseSpec spec_of(const ProfileRequest& options) {
+  presets::CaseSpec spec{.mode = options.model.mode, .rivals = options.rivals, .seed = options.model.seed};
+  spec.threads = at::get_num_threads();
+  if (!options.model.strategies.empty()) spec.strategy.clear();
+  for (const auto& strategy : options.model.strategies)
+    spec.strategy.append(spec.strategy.empty() ? "" : ",").append(strategy);
+  return spec;
+}
+
 Subject make_subject(const Context& context, const ProfileRequest& options) {
   const auto build = measuring(context, options);
+  auto spec = spec_of(options);
   if (options.subject.empty()) {
     auto model = load_model(context, options.model, options.members, build);
     auto inputs = app::inputs_for(model, options.inputs, options.model.seed);
-    const auto name = std::filesystem::path(options.model.models[0]).stem().string();
-    const auto dtype = dtype_of(model, options.dtype);
-    return {name, dtype, std::move(model), std::move(inputs)};
+    const std::filesystem::path file = options.model.models[0];
+    spec.subject = file.stem().string(), spec.kind = "model", spec.n = model.members();
+    spec.dtype = dtype_of(model, options.dtype), spec.model = std::filesystem::absolute(file).string();
+    for (const auto& weights : options.model.weights)
+      spec.weights.push_back(std::filesystem::absolute(weights).string());
+    return {std::move(spec), std::move(model), std::move(inputs)};
   }
   const auto type = parse_dtype(options.dtype).value();
-  const auto architecture = zoo::build(options.subject, preset_sizes(options.preset, options.subject));
-  const auto seed = options.model.seed;
-  return {options.subject, options.dtype,
-          WideModel(architecture.graph, zoo::make_members(architecture, options.members, seed, type), build),
-          zoo::make_inputs(architecture, options.members, seed, type)};
+  spec.subject = options.subject, spec.dtype = options.dtype, spec.n = options.members;
+  for (const auto& subject : context.engine.subjects()) {
+    if (subject.name == options.subject) spec.kind = subject.kind;
+  }
+  spec.shape = preset_sizes(options.preset, options.subject);
+  const auto architecture = zoo::build(options.subject, spec.shape);
+  return {std::move(spec),
+          WideModel(architecture.graph,
+                    zoo::make_members(architecture, options.members, options.model.seed, type), build),
+          zoo::make_inputs(architecture, options.members, options.model.seed, type)};
 }
 
 Profiled capture(const Context& context, const ProfileRequest& request) {
   auto subject = make_subject(context, request);
-  const app::ProfileOptions wanted{subject.name, subject.dtype, request.passes, 1, request.rivals};
-  Profiled result{app::profile(subject.model, subject.inputs, wanted), subject.dtype, {}};
+  const auto& spec = subject.spec;
+  const app::ProfileOptions wanted{spec.subject, spec.dtype, request.passes, 1, request.rivals};
+  Profiled result{app::profile(subject.model, subject.inputs, wanted), spec, spec.dtype, {}};
   if (request.peaks) result.peaks = app::stored_peaks(request.measure_peaks);
   return result;
 }

@@ -29,12 +29,32 @@ std::string fact(const Trace& trace, const std::string& key) {
   return found == trace.facts.end() ? "" : results::printable(found->second);
 }
 
+// A trace of another program says little of itself.
+void print_head(std::ostream& out, const Trace& trace) {
+  out << results::printable(trace.subject.empty() ? trace.contender : trace.subject);
+  out << ", N = " << trace.members;
+  for (const auto* key : {"dtype", "threads", "mode"}) {
+    const auto value = fact(trace, key);
+    if (!value.empty()) out << ", " << value << (key == std::string_view("threads") ? " threads" : "");
+  }
+  out << '\n';
+  if (const auto schedule = fact(trace, "schedule"); !schedule.empty())
+    out << "wide runs " << schedule << '\n';
+  out << '\n';
+}
+
+json facts_json(const Trace& trace) {
+  auto facts = trace.facts;
+  facts.erase(std::string(profiler::kPeaksFact));  // "roofline" has them
+  return facts;
+}
+
 json capture_json(const Trace& trace, const profiler::Structure& structure) {
   const auto nodes = profiler::node_times(trace, structure);
   const auto kernels = profiler::kernels(trace, structure);
   return {{"contender", trace.contender},
           {"passes", trace.passes},
-          {"facts", trace.facts},
+          {"facts", facts_json(trace)},
           {"completeness", to_json(trace.completeness)},
           {"activity", to_json(profiler::activity(trace, structure))},
           {"memory", to_json(profiler::memory_use(trace))},
@@ -85,9 +105,7 @@ json document(const Explained& result) {
 
 void print(std::ostream& out, const Explained& result, int top) {
   const auto& wide = result.traces[0];
-  out << fmt::format("{}, N = {}, {}, {} threads, {}\n", results::printable(wide.subject), wide.members,
-                     fact(wide, "dtype"), fact(wide, "threads"), fact(wide, "mode"));
-  out << "wide runs " << fact(wide, "schedule") << "\n\n";
+  print_head(out, wide);
   print_captures(out, result.traces, result.structures);
   out << '\n';
   const bool aligned = std::any_of(result.comparisons.begin(), result.comparisons.end(),

@@ -28,13 +28,29 @@ std::optional<std::int64_t> steps_back(const std::string& choice) {
 }
 
 std::int64_t newest(const results::Store& store, std::int64_t back) {
-  auto runs = store.runs();
-  std::erase_if(runs, [](const auto& run) { return run.origin != "measured" || run.parent != 0; });
-  if (back >= std::ssize(runs)) {
-    throw Error("runs", store.path().string() + ": holds " + std::to_string(runs.size()) +
-                            " runs measured here; `widebench runs list` shows them");
+  const auto runs = store.runs();
+  auto left = back;
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    if (run->origin != "measured" || run->parent != 0 || app::only_captured(store, *run)) continue;
+    if (left-- == 0) return run->id;
   }
-  return runs[runs.size() - 1 - static_cast<std::size_t>(back)].id;
+  throw Error("runs", store.path().string() + ": holds " + std::to_string(back - left) +
+                          " runs measured here; `widebench runs list` shows them");
+}
+
+std::int64_t newest_captured(const results::Store& store, std::int64_t back) {
+  const auto runs = store.runs();
+  auto left = back;
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    if (!app::captured_cases(store, run->id).empty() && left-- == 0) return run->id;
+  }
+  throw Error("runs", store.path().string() + ": holds " + std::to_string(back - left) +
+                          " runs with captures; `widebench profile SUBJECT --keep` makes one");
+}
+
+// Whether the key of a case begins with `text`, whole words of it.
+bool begins(const std::string& key, const std::string& text) {
+  return key.starts_with(text) && (key.size() == text.size() || key[text.size()] == '/');
 }
 
 }  // namespace
@@ -67,6 +83,26 @@ std::int64_t find_run(const results::Store& store, const std::string& choice) {
   if (runs.size() == 1) return runs.front();
   throw Error("usage", "the baseline \"" + results::printable(choice) + "\" holds " +
                            std::to_string(runs.size()) + " runs; name one of them");
+}
+
+app::CapturedCase find_captured(const results::Store& store, const std::string& choice) {
+  const auto slash = choice.find('/');
+  const auto run = choice.substr(0, slash);
+  const auto part = slash == std::string::npos ? std::string() : choice.substr(slash + 1);
+  const auto back = steps_back(run);
+  const auto id = back ? newest_captured(store, *back) : find_run(store, run);
+  auto cases = app::captured_cases(store, id);
+  const auto which = "run " + std::to_string(id);
+  if (cases.empty())
+    throw Error("runs", which + " has no captures; `widebench profile SUBJECT --keep` makes a run that has");
+  std::string keys;
+  for (const auto& captured : cases) keys.append("\n  ").append(results::printable(captured.key, 300));
+  if (!part.empty()) std::erase_if(cases, [&](const auto& captured) { return !begins(captured.key, part); });
+  if (cases.size() == 1) return std::move(cases.front());
+  auto message = which;
+  message += cases.empty() ? " captured no case '" + results::printable(part, 300) + "'"
+                           : " captured several cases that this may mean; name one as RUN/CASE";
+  throw Error("usage", message.append("; it captured").append(keys));
 }
 
 bool is_report_file(const std::string& choice) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/stored_captures.h"
 #include "results/compare.h"
 #include "results/store.h"
 
@@ -13,11 +14,16 @@ namespace wide::cli {
 /// The database named by --db, or the default one.
 std::filesystem::path database_path(const std::string& option);
 
-/// The one stored run that `choice` names. latest counts back over runs measured here. Throws wide::Error.
+/// The one stored run that `choice` names. latest counts back over runs measured here; those that captured
+/// only do not count. Throws wide::Error.
 std::int64_t find_run(const results::Store& store, const std::string& choice);
 
 /// The same for what may be several runs: baselines too.
 std::vector<std::int64_t> find_runs(const results::Store& store, const std::string& choice);
+
+/// The captured case that `choice` names: a run as above (latest: of those with captures), and where it
+/// captured several cases "/" and the beginning of one's key, as in "3/mlp/n=8". Throws wide::Error.
+app::CapturedCase find_captured(const results::Store& store, const std::string& choice);
 
 /// Whether `choice` means a report file: it has a '/' or ends in ".json".
 bool is_report_file(const std::string& choice);
@@ -28,6 +34,8 @@ results::Side read_side(const std::filesystem::path& database, const std::string
 
 /// Throws wide::Error when `name` would hide a number, latest or a file.
 void check_baseline_name(const std::string& name);
+
+inline constexpr const char* kCapturedHelp = "RUN, or RUN/CASE where a run captured several";
 
 /// What may be given, for the help of options.
 inline constexpr const char* kRunHelp = "Number, latest, latest~1, baseline, uid or report file";

@@ -8,7 +8,9 @@
 #include "app/cli/run_choice.h"
 #include "app/cli/runs_commands.h"
 #include "app/exit_code.h"
+#include "app/stored_captures.h"
 #include "app/summary.h"
+#include "profiler/trace/chrome_export.h"
 #include "results/export.h"
 #include "results/store.h"
 #include "results/table.h"
@@ -25,11 +27,14 @@ struct Options {
   std::vector<std::string> files;
 };
 
+constexpr const char* kTrace = "trace";
+
 // What the name of the file says, when --format does not.
 std::string format_of(const Options& options) {
   if (!options.format.empty()) return options.format;
   static const std::map<std::string, std::string> kByEnding = {
       {".csv", "csv"}, {".md", "markdown"}, {".xml", "junit"}, {".html", "html"}, {".svg", "svg"}};
+  if (options.output.ends_with(".json.gz")) return kTrace;
   const auto found = kByEnding.find(std::filesystem::path(options.output).extension().string());
   return found == kByEnding.end() ? "json" : found->second;
 }
@@ -49,9 +54,29 @@ std::vector<results::Trend> history(const Store& store, const std::vector<result
 std::string text_of(const std::string& format, const Store& store, std::int64_t id) {
   const auto run = store.run(id);
   const auto cases = store.cases(id);
-  if (format == "json") return app::full_report(run, cases).dump(2) + "\n";
+  if (format == "json") {
+    auto report = app::full_report(run, cases);
+    app::name_captures(report, store, id);
+    return report.dump(2) + "\n";
+  }
   return results::exported(format, run, cases,
                            format == "html" ? history(store, cases) : std::vector<results::Trend>{});
+}
+
+int export_captures(const Context& context, const Store& store, const Options& options, bool to_stdout) {
+  const auto captured = find_captured(store, options.run);
+  const auto traces = app::read_captures(store, captured);
+  std::vector<const profiler::Trace*> all;
+  for (const auto& trace : traces) all.push_back(&trace);
+  if (to_stdout) {
+    context.out << profiler::chrome_json(all) << std::flush;
+    return app::kExitDone;
+  }
+  profiler::write_chrome_file(options.output, all);
+  context.human() << fmt::format(
+      "{} captures of {} in run {} written to {}; open it in https://ui.perfetto.dev\n", all.size(),
+      printable(captured.key, 150), captured.run, printable(options.output, 4096));
+  return app::kExitDone;
 }
 
 int export_run(const Context& context, const Options& options) {
@@ -59,8 +84,9 @@ int export_run(const Context& context, const Options& options) {
   if (options.output.empty() && !to_stdout)
     throw Error("usage", "name the file to write with -o FILE; -o - prints it");
   const auto store = Store::open(database_path(*options.database), results::OpenMode::kReadOnly);
-  const auto id = find_run(store, options.run);
   const auto format = format_of(options);
+  if (format == kTrace) return export_captures(context, store, options, to_stdout);
+  const auto id = find_run(store, options.run);
   const auto text = text_of(format, store, id);
   if (to_stdout) {
     context.out << text << std::flush;
@@ -68,6 +94,8 @@ int export_run(const Context& context, const Options& options) {
   }
   results::write_text(options.output, text);
   context.human() << "run " << id << " written to " << printable(options.output, 4096) << '\n';
+  if (format == "json" && !app::captured_cases(store, id).empty())
+    context.human() << "its captures are not in a report; --format trace writes them\n";
   return app::kExitDone;
 }
 
@@ -94,19 +122,22 @@ void add_runs_export(CLI::App& runs, Context& context) {
   auto& exported = add_runs_subcommand(runs, context, "export", "Write a run's report with every sample",
                                        options->database);
   exported.add_option("RUN", options->run, kRunHelp)->required();
+  auto formats = results::export_formats();
+  formats.emplace_back(kTrace);
   exported.add_option("-o,--output", options->output, "File to write; - for standard output")
       ->type_name("FILE");
   exported
       .add_option(
           "--format", options->format,
           "json (lossless), csv, markdown, junit, html, svg, github (github-action-benchmark) or bencher; "
-          "default by the file's ending")
-      ->check(CLI::IsMember(results::export_formats()))
+          "trace: the captures of RUN or RUN/CASE for Perfetto; default by the file's ending")
+      ->check(CLI::IsMember(formats))
       ->type_name("FORMAT");
   exported.footer(
       examples({"widebench runs export 3 -o run3.json", "widebench runs export latest -o report.html",
                 "widebench runs export latest -o - | jq .cases",
-                "widebench runs export latest -o bench.json --format github"}));
+                "widebench runs export latest -o bench.json --format github",
+                "widebench runs export 7 -o t.json.gz --format trace"}));
   set_action(exported, context, [&context, options] { return export_run(context, *options); });
   auto& imported = add_runs_subcommand(
       runs, context, "import", "Store reports of other machines, marked as imported", options->database);

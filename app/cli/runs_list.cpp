@@ -6,6 +6,7 @@
 #include "app/cli/run_choice.h"
 #include "app/cli/runs_commands.h"
 #include "app/exit_code.h"
+#include "app/stored_captures.h"
 #include "app/summary.h"
 #include "results/report.h"
 #include "results/store.h"
@@ -102,17 +103,20 @@ int show(const Context& context, const Options& options) {
   const auto run = store.run(id);
   const auto cases = store.cases(id);
   if (context.json) {
-    context.out << dumped(results::report(run, cases, results::Samples::kLeaveOut)) << '\n';
+    auto report = results::report(run, cases, results::Samples::kLeaveOut);
+    app::name_captures(report, store, id);
+    context.out << dumped(report) << '\n';
     return app::kExitDone;
   }
   context.human() << facts(run) << '\n' << results::table(cases) << '\n' << app::text(app::summarize(cases));
-  std::string traces;
-  for (const auto& record : cases) {
-    for (const auto& trace : store.traces(id, record.key))
-      traces += fmt::format("trace {} of {}, {} bytes\n", printable(trace.name), printable(record.key, 150),
-                            trace.size);
+  const auto captured = app::captured_cases(store, id);
+  for (const auto& one : captured) {
+    for (const auto& trace : one.traces)
+      context.human() << fmt::format("capture of {} running {}, {} bytes packed\n", printable(trace.name),
+                                     printable(one.key, 150), trace.size);
   }
-  context.human() << traces;
+  if (!captured.empty())
+    context.human() << fmt::format("`widebench profile --from {}` explains the captures again\n", id);
   return app::kExitDone;
 }
 

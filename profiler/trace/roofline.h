@@ -33,6 +33,9 @@ struct Peaks {
   double bytes_per_second(double bytes) const;
 };
 
+/// The fact of a trace that holds the peaks of the machine it was captured on, as to_text gives them.
+inline constexpr const char* kPeaksFact = "machine_peaks";
+
 std::string to_text(const Peaks& peaks);  ///< JSON
 /// Throws wide::Error ("roofline") when `text` is none that to_text gave.
 Peaks peaks_from_text(std::string_view text);

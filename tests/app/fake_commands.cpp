@@ -33,6 +33,7 @@ namespace {
 cli::Profiled fake_capture(const cli::Context&, const cli::ProfileRequest& request) {
   cli::Profiled result;
   result.dtype = request.dtype;
+  result.spec = {.subject = request.subject, .kind = "zoo", .n = request.members, .rivals = request.rivals};
   result.traces.push_back(wide_trace());
   for (const auto& rival : request.rivals) {
     result.traces.push_back(eager_trace());

@@ -184,6 +184,28 @@ class Profile(unittest.TestCase):
         changes = {row["change"] for row in document["difference"]}
         self.assertLessEqual(changes, {"same", "slower", "faster", "more", "fewer", "added", "removed"})
 
+    def test_kept_captures_are_explained_again_without_capturing(self):
+        database = self.folder / "kept.db"
+        _, first = self.profile("mlp", "-n", "4", "--db", database, "--label", "first", "--roofline")
+        text, again = self.profile("--from", first["run"], "--db", database, "--roofline")
+        self.assertEqual({**again, "run": first["run"]}, first)
+        self.assertIn("why wide is", text)
+        model = program.CORPUS / "mlp"
+        self.profile("--model", model / "model.pt2", "--weights", *program.seeds(model), "--rivals", "none", "--db", database)
+        _, compared = self.profile("--from", "latest", "--against", "latest~1", "--db", database)
+        self.assertEqual([capture["contender"] for capture in compared["captures"]], ["wide", "run 1"])
+        shown = program.run(WIDEBENCH, "runs", "show", "1", "--db", database)
+        self.assertIn("capture of eager", shown.stdout)
+        packed = self.folder / "kept.json.gz"
+        self.assertEqual(program.run(WIDEBENCH, "runs", "export", "1", "-o", packed, "--db", database).returncode, 0)
+        trace = json.loads(gzip.decompress(packed.read_bytes()))
+        if jsonschema:
+            jsonschema.Draft202012Validator(json.loads(pathlib.Path(SCHEMA).read_text())).validate(trace)
+        report = json.loads(program.run(WIDEBENCH, "runs", "export", "1", "-o", "-", "--db", database).stdout)
+        case, = report["cases"]
+        self.assertEqual((case["verdict"], case["speedup"], case["captures"]), ("skipped", None, ["eager", "wide"]))
+        self.assertEqual(case["samples"]["microseconds"], [])
+
     def test_a_users_model(self):
         model = program.CORPUS / "mlp"
         _, document = self.profile("--model", model / "model.pt2", "--weights", *program.seeds(model), "--rivals",

@@ -1,0 +1,77 @@
+#include "app/stored_captures.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "app/model_hash.h"
+#include "app/sweep_job.h"
+#include "presets/sweep.h"
+#include "profiler/trace/chrome_export.h"
+#include "profiler/trace/chrome_import.h"
+#include "profiler/trace/gzip.h"
+
+namespace wide::app {
+namespace {
+
+constexpr std::string_view kWide = "wide";
+constexpr const char* kReason = "captured, not measured";
+
+}  // namespace
+
+std::int64_t keep_captures(results::Store& store, const results::RunRecord& run,
+                           const presets::CaseSpec& spec, std::span<const profiler::Trace> traces) {
+  auto record = with_conditions(presets::record_of(spec));
+  record.verdict = results::Verdict::kSkipped, record.reason = kReason;
+  record.started = results::utc_now();
+  record.model_hash = ModelHashes().of(spec);
+  // Packed before the run begins, so that a run without its captures is never seen for long.
+  std::vector<std::string> packed;
+  for (const auto& trace : traces)
+    packed.push_back(profiler::gzip(profiler::chrome_json(std::array<const profiler::Trace*, 1>{&trace})));
+  const auto id = store.begin_run(run);
+  store.add_case(id, record);
+  for (std::size_t i = 0; i < traces.size(); ++i)
+    store.add_trace(id, record.key, traces[i].contender, packed[i]);
+  store.finish_run(id, results::RunStatus::kDone);
+  return id;
+}
+
+std::vector<CapturedCase> captured_cases(const results::Store& store, std::int64_t run) {
+  std::vector<CapturedCase> found;
+  for (const auto& record : store.cases(run, /*with_samples=*/false)) {
+    auto traces = store.traces(run, record.key);
+    if (!traces.empty()) found.push_back({run, record.key, std::move(traces)});
+  }
+  return found;
+}
+
+bool only_captured(const results::Store& store, const results::RunSummary& run) {
+  if (run.cases == 0 || run.passed > 0) return false;
+  const auto cases = store.cases(run.id, /*with_samples=*/false);
+  return std::all_of(cases.begin(), cases.end(), [&](const results::CaseRecord& record) {
+    return record.verdict == results::Verdict::kSkipped && !store.traces(run.id, record.key).empty();
+  });
+}
+
+std::vector<profiler::Trace> read_captures(const results::Store& store, const CapturedCase& captured) {
+  std::vector<profiler::Trace> traces;
+  for (const auto& info : captured.traces) {
+    const auto bytes = store.read_trace(captured.run, captured.key, info.name);
+    for (auto& trace : profiler::read_chrome(bytes, info.name)) traces.push_back(std::move(trace));
+  }
+  std::stable_partition(traces.begin(), traces.end(),
+                        [](const profiler::Trace& trace) { return trace.contender == kWide; });
+  return traces;
+}
+
+void name_captures(nlohmann::json& report, const results::Store& store, std::int64_t run) {
+  for (auto& entry : report.at("cases")) {
+    auto names = nlohmann::json::array();
+    for (const auto& trace : store.traces(run, entry.at("key").get<std::string>()))
+      names.push_back(trace.name);
+    if (!names.empty()) entry["captures"] = std::move(names);
+  }
+}
+
+}  // namespace wide::app
