@@ -110,7 +110,7 @@ void print(std::ostream& out, const Explained& result, int top) {
   out << '\n';
   const bool aligned = std::any_of(result.comparisons.begin(), result.comparisons.end(),
                                    [](const auto& comparison) { return comparison.aligned; });
-  if (!aligned) {
+  if (!aligned && !wide.nodes.empty()) {
     print_nodes(out, wide, result.structures[0]);
     out << '\n';
   }
@@ -133,7 +133,7 @@ void print(std::ostream& out, const Explained& result, int top) {
   if (!result.structures.back().has_passes) {
     out << results::printable(other.contender)
         << " marks no passes, so that only its kernels are compared, all of them with one pass of wide; "
-           "torch.profiler marks them when step() is called\n";
+           "torch.profiler marks them when it has a schedule and step() is called\n";
   }
   out << "from " << results::printable(other.contender) << " to wide:\n";
   print_diff(out, result.difference, top);

@@ -103,7 +103,7 @@ double rest_us(const Activity& spent, const Rest& rest) {
 void print_step_cost(std::ostream& out, const Trace& trace) {
   const auto found = trace.facts.find(kStepCost);
   if (found == trace.facts.end()) return;
-  out << "between two nodes about " << printable(found->second, 12)
+  out << "between two nodes at least " << printable(found->second, 12)
       << " ns are the capture's own: it notes the end of one and the beginning of the next\n";
 }
 

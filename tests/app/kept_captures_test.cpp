@@ -17,6 +17,7 @@
 #include "app/stored_captures.h"
 #include "profiler/trace/chrome_export.h"
 #include "profiler/trace/chrome_import.h"
+#include "profiler/trace/sample_traces.h"
 #include "results/store.h"
 
 namespace wide::cli {
@@ -187,6 +188,16 @@ TEST_F(KeptCaptures, AreNoMeasurement) {
   EXPECT_EQ(again.code, 2);
   EXPECT_THAT(again.err, HasSubstr("does not say how its cases were measured"));
   EXPECT_THAT(run({"profile", "--from", "1"}).err, HasSubstr("run 1 has no captures"));
+}
+
+// As torch.profiler writes them: kernels, and no graph that they could belong to.
+TEST_F(KeptCaptures, ATraceWithoutNodesIsExplainedWithoutThem) {
+  auto trace = test::eager_trace();
+  trace.nodes.clear(), trace.subject.clear(), trace.contender = "k";
+  profiler::write_chrome_file(path("k.json"), std::array<const profiler::Trace*, 1>{&trace});
+  const auto ran = run({"profile", "--from", path("k.json")});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("k, N = 2\n"), HasSubstr("kernels of k"), Not(HasSubstr("executor"))));
 }
 
 TEST_F(KeptCaptures, GoWithTheirRun) {
