@@ -115,6 +115,7 @@ RunData read_run(const std::filesystem::path& database, std::int64_t wanted) {
   std::set<std::string> seen;
   for (const auto& record : data.cases) {
     if (seen.insert(record.subject).second) data.subjects.push_back(record.subject);
+    if (data.captured.empty() && !store.traces(wanted, record.key).empty()) data.captured = record.key;
   }
   return data;
 }

@@ -39,6 +39,7 @@ struct RunData {
   std::vector<results::CaseRecord> cases;
   Table table;                        ///< as sweep_table()
   std::vector<std::string> subjects;  ///< each once, in order
+  std::string captured;               ///< key of the first case with captures; empty: none has any
 };
 /// `wanted` 0: the newest one. Throws wide::Error.
 RunData read_run(const std::filesystem::path& database, std::int64_t wanted);

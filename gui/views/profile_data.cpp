@@ -20,6 +20,12 @@ constexpr double kMicrosecond = 1e3;  // nanoseconds
 
 std::optional<profiler::Roofline> roofline_of(const Trace& trace, const profiler::Structure& structure,
                                               const std::string& report) {
+  const auto& facts = trace.facts;
+  if (const auto kept = facts.find(profiler::kPeaksFact); report.empty() && kept != facts.end()) {
+    const auto dtype = facts.find("dtype");
+    return profiler::roofline(trace, structure, profiler::peaks_from_text(kept->second),
+                              dtype == facts.end() ? "" : dtype->second);
+  }
   if (report.empty()) return std::nullopt;
   const auto document = nlohmann::json::parse(report, nullptr, false);
   if (!document.is_object() || !document.contains("roofline")) return std::nullopt;

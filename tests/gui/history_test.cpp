@@ -1,5 +1,8 @@
 // History: runs, tags, notes, comparisons with verdicts, trends, exports.
+#include "app/stored_captures.h"
 #include "gui/results_bed.h"
+#include "profiler/trace/sample_traces.h"
+#include "results/sample_records.h"
 
 namespace wide::test {
 namespace {
@@ -57,6 +60,38 @@ void a_comparison_has_verdicts(ImGuiTestContext* ctx) {
   ctx->Yield(2);
   IM_CHECK(clipboard().starts_with("widebench runs compare " + std::to_string(runs[0]) + " " +
                                    std::to_string(runs[1])));
+}
+
+// Captures that `widebench profile --keep` left.
+void captures_of_a_run_are_opened(ImGuiTestContext* ctx) {
+  const auto runs = with_history(ctx);
+  bench().commands.run("history.look", std::to_string(runs[0]));
+  settle(ctx);
+  IM_CHECK(!ctx->ItemExists("//###History/##tabs/Run/###open_captures"));
+  IM_CHECK_STR_EQ(bench().commands.refusal("history.open_captures").c_str(), "the run has no captures");
+  std::int64_t kept = 0;
+  {
+    auto store = results::Store::open(database(), results::OpenMode::kReadWrite);
+    std::vector<profiler::Trace> traces;
+    traces.push_back(test::wide_trace());
+    traces.push_back(test::eager_trace());
+    kept = app::keep_captures(store, results::test::sample_run(), {.subject = "tiny", .kind = "zoo", .n = 2},
+                              traces);
+  }
+  bench().commands.run("history.refresh");
+  settle(ctx);
+  bench().commands.run("history.look", std::to_string(kept));
+  settle(ctx);
+  ctx->ItemClick("//###History/##tabs/Run/###open_captures");
+  settle(ctx);
+  const auto& data = panels().profile->data;
+  IM_CHECK(data != nullptr);
+  IM_CHECK_EQ(data->traces.size(), 2u);
+  IM_CHECK_EQ(data->comparisons.size(), 1u);
+  IM_CHECK_STR_EQ(data->traces[data->wide].subject.c_str(), "tiny");
+  bench().commands.run("profile.open_run", std::to_string(runs[0]));
+  settle(ctx);
+  IM_CHECK(noticed("has no captures"));
 }
 
 void one_run_is_not_compared(ImGuiTestContext* ctx) {
@@ -135,6 +170,7 @@ void add_history_tests(ImGuiTestEngine* engine) {
   add("runs_are_listed_and_filtered", runs_are_listed_and_filtered);
   add("a_run_is_noted_and_tagged", a_run_is_noted_and_tagged);
   add("a_comparison_has_verdicts", a_comparison_has_verdicts);
+  add("captures_of_a_run_are_opened", captures_of_a_run_are_opened);
   add("one_run_is_not_compared", one_run_is_not_compared);
   add("deleting_asks_first", deleting_asks_first);
   add("what_is_pinned_is_not_deleted", what_is_pinned_is_not_deleted);

@@ -78,6 +78,19 @@ void add_reading(const Shared& panel, Workbench& bench) {
                             bench.commands.run("sweep.show_run", std::to_string(panel->run->run.id));
                           },
                       .refuse = [panel] { return no_run(panel); }});
+  bench.commands.add({.id = "history.open_captures",
+                      .title = "Open the run's captures in the profile panel",
+                      .icon = icon::kProfile,
+                      .run =
+                          [panel, &bench](const std::string&) {
+                            bench.show("profile");
+                            bench.commands.run("profile.open_run", std::to_string(panel->run->run.id));
+                          },
+                      .refuse =
+                          [panel] {
+                            if (!panel->run) return no_run(panel);
+                            return std::string(panel->run->captured.empty() ? "the run has no captures" : "");
+                          }});
 }
 
 void add_changing(const Shared& panel, Workbench& bench) {

@@ -71,6 +71,10 @@ void draw_run(HistoryPanel& panel, const Ui& ui) {
   command_button(ui, "history.baseline", "Make it the baseline###baseline");
   beside("\xef\x88\x81  Plot###plot");
   command_button(ui, "history.show_in_sweep", "\xef\x88\x81  Plot###plot");
+  if (!data.captured.empty()) {
+    beside("\xef\xa0\xa8  Open its captures###open_captures");
+    command_button(ui, "history.open_captures", "\xef\xa0\xa8  Open its captures###open_captures");
+  }
   beside("\xef\x84\xa0  Copy as command line");
   copy_command_line(ui, data.run.command_line);
   beside("\xef\x8b\xad###delete_run");

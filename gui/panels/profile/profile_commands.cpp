@@ -1,6 +1,7 @@
 // What can be done with profiles.
 #include <imgui.h>
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "gui/icons.h"
@@ -56,6 +57,14 @@ void add_running(const Shared& panel, Workbench& bench) {
                         if (!path.empty()) return open(path);
                         bench.files.open("A trace of ours or of torch.profiler", {".json", ".gz"},
                                          [open](const auto& files) { open(files.front()); });
+                      }});
+  bench.commands.add({.id = "profile.open_run",
+                      .title = "Open the captures of a run",
+                      .icon = icon::kFolderOpen,
+                      .run = [panel, &bench](const std::string& text) {
+                        std::int64_t run = 0;
+                        std::from_chars(text.data(), text.data() + text.size(), run);
+                        load_captures(panel, bench, run);
                       }});
   bench.commands.add({.id = "profile.copy_command",
                       .title = "Copy the profile as command line",

@@ -8,6 +8,7 @@
 
 #include "gui/panels/profile/timeline_panel.h"
 #include "gui/panels/shared/choices.h"
+#include "gui/panels/shared/records.h"
 #include "gui/panels/shared/save_dialog.h"
 #include "gui/panels/shared/snapshot.h"
 #include "gui/panels/shared/table_view.h"
@@ -29,6 +30,7 @@ struct ProfileForm {
 enum class ProfileTab : std::uint8_t { kTimeline, kKernels, kGain, kRoofline };
 
 struct ProfilePanel {
+  std::shared_ptr<Records> records;  ///< whose runs may have captures
   ProfileForm form;
   std::vector<Choice> subjects, presets;
   std::uint64_t job = 0;
@@ -53,6 +55,8 @@ void start_profile(const std::shared_ptr<ProfilePanel>& panel, Workbench& bench)
 /// Reads a trace file on a job and shows it.
 void load_profile(const std::shared_ptr<ProfilePanel>& panel, Workbench& bench,
                   const std::filesystem::path& file);
+/// Reads the captures of the first case of a stored run that has any, on a job, and shows them.
+void load_captures(const std::shared_ptr<ProfilePanel>& panel, Workbench& bench, std::int64_t run);
 void show_profile(ProfilePanel& panel, std::shared_ptr<ProfileData> data);
 
 void draw_kernels(ProfilePanel& panel, const Ui& ui);

@@ -1,6 +1,7 @@
 // The child process that captures, and the reading of traces.
 #include <cstdlib>
 
+#include "app/stored_captures.h"
 #include "app/temporary_folder.h"
 #include "formats/error.h"
 #include "gui/panels/profile/profile_panel.h"
@@ -78,6 +79,21 @@ void load_profile(const Shared& panel, Workbench& bench, const std::filesystem::
         auto data = std::make_shared<ProfileData>(read_profile(file, "", step_of(context)));
         return [panel, data] { show_profile(*panel, data); };
       });
+}
+
+void load_captures(const Shared& panel, Workbench& bench, std::int64_t run) {
+  const auto database = panel->records->database;
+  panel->job =
+      bench.jobs.start(Lane::kFiles, "Opening the captures of run " + std::to_string(run),
+                       [panel, database, run](const JobContext& context) -> Apply {
+                         const auto store = results::Store::open(database, results::OpenMode::kReadOnly);
+                         const auto cases = app::captured_cases(store, run);
+                         if (cases.empty())
+                           throw Error("profile", "run " + std::to_string(run) + " has no captures");
+                         auto data = std::make_shared<ProfileData>(
+                             make_profile(app::read_captures(store, cases.front()), "", step_of(context)));
+                         return [panel, data] { show_profile(*panel, data); };
+                       });
 }
 
 void show_profile(ProfilePanel& panel, std::shared_ptr<ProfileData> data) {

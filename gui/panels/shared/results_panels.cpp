@@ -47,7 +47,7 @@ void add_results_panels(Workbench& bench) {
   if (!bench.demo)
     panels.records->database =
         bench.host.database.empty() ? default_database() : std::filesystem::path(bench.host.database);
-  panels.sweep->records = panels.history->records = panels.records;
+  panels.sweep->records = panels.history->records = panels.profile->records = panels.records;
   add(bench, panels.sweep, "sweep", "Sweep", icon::kSweep);
   add(bench, panels.profile, "profile", "Profile", icon::kProfile);
   add(bench, panels.history, "history", "History", icon::kHistory);
