@@ -113,22 +113,38 @@ void set_journal(SQLite::Database& db, const fs::path& path) {
   }
 }
 
-std::string damaged(const fs::path& path, const std::string& how) {
-  const std::string backup = path.string() + ".bak";
-  std::string text = path.string() + ": the database is damaged (" + how.substr(0, how.find('\n')) + "); ";
+/// FILE.bak, else the newest of FILE.schema-V.bak; empty: there is none.
+std::string best_backup(const fs::path& path) {
   std::error_code none;
-  if (!fs::exists(backup, none)) return text + "move it aside, or choose another --db";
-  return text + "move it aside, with its -wal file, and copy " + backup +
-         " to its place: that is how it was after the last whole sweep";
+  if (fs::path backup = path.string() + ".bak"; fs::exists(backup, none)) return backup.string();
+  for (int version = migrations().back().version; version > 0; --version) {
+    const std::string backup = path.string() + ".schema-" + std::to_string(version) + ".bak";
+    if (fs::exists(backup, none)) return backup;
+  }
+  return "";
 }
 
-/// Not quick_check: that leaves out the indexes, and a case that only its index has lost is not found.
-void check_integrity(SQLite::Database& db, const fs::path& path) {
+std::string damaged(const fs::path& path, const std::string& how) {
+  std::string text = path.string() + ": the database is damaged (" + how.substr(0, how.find('\n')) + "); ";
+  const std::string backup = best_backup(path);
+  if (backup.empty()) return text + "move it aside, or choose another --db";
+  return text + "there is a backup: `widebench runs restore " + backup + " --db " + path.string() +
+         "` puts it in its place and keeps what is there";
+}
+
+/// What breaks the structure, in SQLite's words; empty: nothing. Not quick_check: that leaves out the
+/// indexes, and a case that only its index has lost is not found.
+std::string broken_structure(SQLite::Database& db) {
   const auto verdict = db.execAndGet("PRAGMA integrity_check(1)").getString();
-  if (verdict != "ok") throw Error("store", damaged(path, verdict));
+  if (verdict != "ok") return verdict;
   SQLite::Statement orphans(db, "PRAGMA foreign_key_check");
-  if (!orphans.executeStep()) return;
-  throw Error("store", damaged(path, "a row of " + orphans.getColumn(0).getString() + " belongs to none"));
+  if (!orphans.executeStep()) return "";
+  return "a row of " + orphans.getColumn(0).getString() + " belongs to none";
+}
+
+void check_integrity(SQLite::Database& db, const fs::path& path) {
+  const auto broken = broken_structure(db);
+  if (!broken.empty()) throw Error("store", damaged(path, broken));
 }
 
 /// A file of ours has our application_id; an empty one may become ours.
@@ -252,6 +268,10 @@ void remove_copy(const fs::path& temporary) {
 
 }  // namespace
 
+void flush_names(const fs::path& path) {
+  flush(fs::absolute(path).parent_path(), O_RDONLY | O_DIRECTORY);
+}
+
 void copy_database(SQLite::Database& db, const fs::path& target) {
   // A name of its own: another process may copy the same database at the same time.
   const fs::path temporary = target.string() + "." + std::to_string(::getpid()) + ".tmp";
@@ -264,7 +284,7 @@ void copy_database(SQLite::Database& db, const fs::path& target) {
     fs::permissions(temporary, fs::status(db.getFilename()).permissions(), none);
     flush(temporary, O_RDONLY);
     fs::rename(temporary, target);
-    flush(fs::absolute(target).parent_path(), O_RDONLY | O_DIRECTORY);
+    flush_names(target);
   } catch (const fs::filesystem_error& error) {
     remove_copy(temporary);
     throw Error("store", target.string() + ": the backup cannot be put in its place (" +
@@ -273,6 +293,28 @@ void copy_database(SQLite::Database& db, const fs::path& target) {
     remove_copy(temporary);
     throw;
   }
+}
+
+Condition condition_of(const fs::path& path) {
+  std::error_code none;
+  if (!fs::exists(path, none) || fs::file_size(path, none) == 0) return Condition::kAbsent;
+  const std::int64_t current = migrations().back().version;
+  const auto header = read_header(path);
+  if (header && header->application == kApplicationId && header->version > current) return Condition::kNewer;
+  return guarded(path, [&] {
+    try {
+      SQLite::Database db(fs::absolute(path).string(), SQLite::OPEN_READONLY, kBusyMs);
+      make_safe(db);
+      const auto version = pragma(db, "user_version");
+      const auto application = static_cast<std::uint32_t>(pragma(db, "application_id"));
+      if (!broken_structure(db).empty()) return Condition::kDamaged;
+      if (application != kApplicationId) return Condition::kForeign;
+      return version > current ? Condition::kNewer : Condition::kWhole;
+    } catch (const SQLite::Exception& error) {
+      if (error.getErrorCode() != SQLITE_CORRUPT && error.getErrorCode() != SQLITE_NOTADB) throw;
+      return Condition::kDamaged;
+    }
+  });
 }
 
 SQLite::Database open_database(const fs::path& path, OpenMode mode, std::int64_t max_bytes,

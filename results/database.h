@@ -28,6 +28,20 @@ std::span<const Migration> migrations();
 SQLite::Database open_database(const std::filesystem::path& path, OpenMode mode, std::int64_t max_bytes = 0,
                                std::span<const Migration> known = migrations());
 
+/// What lies at a path, without touching it.
+enum class Condition : std::uint8_t {
+  kAbsent,   ///< nothing, or an empty file
+  kWhole,    ///< a database of ours with a sound structure; older schemas count
+  kDamaged,  ///< no SQLite file, or one with a broken structure
+  kNewer,    ///< its schema is newer than ours
+  kForeign   ///< a sound SQLite file of another program
+};
+/// Throws wide::Error when the file cannot be read.
+Condition condition_of(const std::filesystem::path& path);
+
+/// Brings the names in the folder of `path` to disk. Throws std::filesystem::filesystem_error.
+void flush_names(const std::filesystem::path& path);
+
 /// A copy of the database as it stands at `target`: complete or not there at all, and only then in place of
 /// an older one.
 void copy_database(SQLite::Database& db, const std::filesystem::path& target);

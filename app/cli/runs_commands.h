@@ -15,6 +15,7 @@ void add_runs_list(CLI::App& runs, Context& context);     ///< list, show
 void add_runs_export(CLI::App& runs, Context& context);   ///< export, import
 void add_runs_compare(CLI::App& runs, Context& context);  ///< compare
 void add_runs_keep(CLI::App& runs, Context& context);     ///< pin, unpin, tag, note, delete, prune
+void add_runs_restore(CLI::App& runs, Context& context);  ///< restore
 void add_runs_trend(CLI::App& runs, Context& context);    ///< trend
 
 }  // namespace wide::cli

@@ -212,6 +212,25 @@ TEST_F(HistoryCli, ImportsMarkRunsAndRefuseThemTwice) {
   EXPECT_EQ(again, first);
 }
 
+TEST_F(HistoryCli, PutsABackupBackAsTheMessageAboutDamageSays) {
+  ASSERT_EQ(sweep().code, 0);
+  EXPECT_EQ(run({"runs", "restore", path("none.bak")}).code, 2);
+  ASSERT_EQ(sweep().code, 0);  // the backup holds two runs now
+  ASSERT_EQ(run({"runs", "delete", "1"}).code, 0);
+  auto ran = run({"runs", "restore", path("r.db.bak"), "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(json::parse(ran.out).at("runs"), 2);
+  EXPECT_EQ(json::parse(run({"runs", "list", "--json"}).out).size(), 2u);
+  std::filesystem::resize_file(path("r.db"), 9000);
+  ran = run({"runs", "list"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("widebench runs restore " + path("r.db.bak") + " --db " + path("r.db")));
+  ran = run({"runs", "restore", path("r.db.bak")});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("2 runs, 20 cases"), HasSubstr("kept as " + path("r.db.replaced-2"))));
+  EXPECT_EQ(json::parse(run({"runs", "list", "--json"}).out).size(), 2u);
+}
+
 TEST_F(HistoryCli, WritesEveryFormat) {
   ASSERT_EQ(sweep().code, 0);
   const std::map<std::string, std::string> begins = {{"a.csv", "run,started"}, {"a.md", "## Widebench run"},

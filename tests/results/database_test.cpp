@@ -229,7 +229,9 @@ TEST(DatabaseTest, DamageNamesTheBackupThatCanTakeItsPlace) {
   Store::open(path, OpenMode::kReadWrite).back_up();
   std::ofstream(path, std::ios::binary) << bad;
   for (const OpenMode mode : {OpenMode::kReadWrite, OpenMode::kReadOnly}) {
-    EXPECT_TRUE(has(open_error(path, mode), "copy " + path.string() + ".bak")) << open_error(path, mode);
+    EXPECT_TRUE(
+        has(open_error(path, mode), "widebench runs restore " + path.string() + ".bak --db " + path.string()))
+        << open_error(path, mode);
   }
   EXPECT_EQ(bytes_of(path), bad) << "what is damaged is left for whoever can rescue it";
   std::filesystem::copy_file(path.string() + ".bak", path, std::filesystem::copy_options::overwrite_existing);
