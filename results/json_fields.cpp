@@ -1,5 +1,8 @@
 #include "results/json_fields.h"
 
+#include <limits>
+
+#include "formats/error.h"
 #include "results/text.h"
 
 namespace wide::results {
@@ -9,6 +12,23 @@ using nlohmann::json;
 std::string dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
+
+namespace {
+
+/// A whole number of a type, 0 for a missing one. Throws wide::Error for all else: to convert what does not
+/// fit is undefined.
+template <typename Number>
+Number whole(const json& document, const char* name) {
+  const auto found = document.find(name);
+  if (found == document.end()) return 0;
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<Number>::max());
+  const bool positive = found->is_number_unsigned() || (found->is_number_integer() && *found >= 0);
+  if (positive && found->get<std::uint64_t>() <= kMost)
+    return static_cast<Number>(found->get<std::uint64_t>());
+  throw Error("import", std::string("'") + name + "' is no whole number that it may be");
+}
+
+}  // namespace
 
 json facts_json(const profiler::Facts& facts) {
   json caches = json::array();
@@ -33,13 +53,13 @@ json facts_json(const profiler::Facts& facts) {
 profiler::Facts facts_from_json(const json& document) {
   profiler::Facts facts;
   facts.cpu = document.value("cpu", "");
-  facts.physical_cores = document.value("physical_cores", 0);
-  facts.logical_cores = document.value("logical_cores", 0);
+  facts.physical_cores = whole<int>(document, "physical_cores");
+  facts.logical_cores = whole<int>(document, "logical_cores");
   for (const json& cache : document.value("caches", json::array())) {
-    facts.caches.push_back({cache.value("name", ""), cache.value("bytes", std::uint64_t{0})});
+    facts.caches.push_back({cache.value("name", ""), whole<std::uint64_t>(cache, "bytes")});
   }
   facts.isa = document.value("isa", std::vector<std::string>{});
-  facts.memory_bytes = document.value("memory_bytes", std::uint64_t{0});
+  facts.memory_bytes = whole<std::uint64_t>(document, "memory_bytes");
   facts.os = document.value("os", "");
   facts.kernel = document.value("kernel", "");
   facts.compiler = document.value("compiler", "");

@@ -14,7 +14,8 @@ namespace wide::results {
 std::string dump(const nlohmann::json& value);
 
 nlohmann::json facts_json(const profiler::Facts& facts);
-/// Throws nlohmann::json::exception when a field has the wrong type; missing ones stay unknown.
+/// Throws nlohmann::json::exception when a field has the wrong type, wide::Error for a number that does not
+/// fit; missing ones stay unknown.
 profiler::Facts facts_from_json(const nlohmann::json& document);
 
 nlohmann::json environment_json(const std::map<std::string, std::string>& environment);

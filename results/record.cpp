@@ -4,6 +4,10 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace wide::results {
 namespace {
@@ -21,6 +25,11 @@ std::optional<Enum> parse(std::string_view text, const std::array<std::string_vi
 
 bool is_set(const Interval& interval) {
   return !std::isnan(interval.value) || !std::isnan(interval.low) || !std::isnan(interval.high);
+}
+
+/// "WHAT 'NAME'".
+std::string about(std::string what, const std::string& name) {
+  return what.append(" '").append(name).append("'");
 }
 
 }  // namespace
@@ -74,17 +83,23 @@ void add_measurement(CaseRecord& record, const profiler::Measurement& measuremen
 }
 
 std::string objection(const CaseRecord& record) {
-  bool sped_up = is_set(record.speedup) || is_set(record.speedup_best_rival);
-  for (const Rival& rival : record.rivals) sped_up = sped_up || is_set(rival.speedup);
-  if (record.verdict != Verdict::kPass) {
-    return sped_up ? "its verdict is " + std::string(name(record.verdict)) + ", yet it carries a speed-up"
-                   : "";
+  std::vector<const Interval*> speedups = {&record.speedup, &record.speedup_best_rival};
+  std::set<std::string_view> names = {"wide"};
+  for (const Rival& rival : record.rivals) {
+    speedups.push_back(&rival.speedup);
+    if (!names.insert(rival.name).second) return about("two of its contenders have the name", rival.name);
   }
-  if (record.checks.empty()) return "its verdict is pass, yet nothing was checked";
+  const bool passed = record.verdict == Verdict::kPass;
+  for (const Interval* speedup : speedups) {
+    if (!is_set(*speedup)) continue;
+    if (!passed) return "its verdict is " + std::string(name(record.verdict)) + ", yet it carries a speed-up";
+    if (speedup->value <= 0) return "a speed-up is not above 0";
+  }
+  if (passed && record.checks.empty()) return "its verdict is pass, yet nothing was checked";
   for (const Check& check : record.checks) {
-    if (!check.passed) return "its verdict is pass, yet the check '" + check.what + "' failed";
-    if (!std::isfinite(check.max_abs_err))
-      return "its verdict is pass, yet the error of '" + check.what + "' is not finite";
+    if (passed && !check.passed) return about("its verdict is pass, yet it failed the check", check.what);
+    if (check.passed && !std::isfinite(check.max_abs_err))
+      return about("it passed a check whose error is not finite:", check.what);
   }
   return "";
 }

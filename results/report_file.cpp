@@ -2,13 +2,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <functional>
 #include <system_error>
+#include <unordered_set>
 
 #include "formats/error.h"
 #include "results/json_fields.h"
 #include "results/report.h"
+#include "results/table.h"
 
 namespace wide::results {
 namespace {
@@ -46,6 +50,34 @@ void write_all(int file, std::string_view bytes, const fs::path& path) {
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
 }
+
+/// Sees every event of the parser and stops it at what no report is: deep nesting, which would exhaust the
+/// stack of whoever walks the document, and a name that an object has twice, of which each reader would take
+/// another.
+class Watch {
+ public:
+  bool operator()(int depth, nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
+    using Event = nlohmann::json::parse_event_t;
+    if (!objection_.empty()) return false;
+    if (depth > kMaxReportDepth) {
+      objection_ = "nested deeper than 64 levels, which no report is";
+    } else if (event == Event::object_start) {
+      names_.resize(std::max(names_.size(), static_cast<std::size_t>(depth) + 1));
+      names_[static_cast<std::size_t>(depth)].clear();
+    } else if (event == Event::key) {  // its depth is that of the object's content
+      const auto level = static_cast<std::size_t>(depth) - 1;
+      if (!names_.at(level).insert(parsed.get_ref<const std::string&>()).second)
+        objection_ =
+            "an object has the field '" + printable(parsed.get_ref<const std::string&>()) + "' twice";
+    }
+    return objection_.empty();
+  }
+  const std::string& objection() const { return objection_; }
+
+ private:
+  std::string objection_;
+  std::vector<std::unordered_set<std::string>> names_;  ///< of the open objects, by depth
+};
 
 /// Rights of a new file: what the umask leaves, or those of the file that is replaced.
 mode_t rights_for(const fs::path& path) {
@@ -98,17 +130,14 @@ Imported read_report(const fs::path& path) {
   if (bytes > kMaxReportBytes)
     throw Error("import", path.string() + ": larger than 256 MiB, which no report is");
   std::ifstream file(path, std::ios::binary);
-  bool too_deep = false;
-  const auto watch_depth = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-    too_deep = too_deep || depth > kMaxReportDepth;
-    return !too_deep;
-  };
+  Watch watch;
   try {
-    const auto document = nlohmann::json::parse(file, watch_depth);
-    if (too_deep) throw Error("import", path.string() + ": nested deeper than 64 levels, which no report is");
+    const auto document = nlohmann::json::parse(file, std::ref(watch));
+    if (!watch.objection().empty()) throw Error("import", path.string() + ": " + watch.objection());
     return from_report(document);
   } catch (const nlohmann::json::exception& fault) {
-    throw Error("import", path.string() + ": this is no JSON report (" + fault.what() + ")");
+    // The parser shows what it read last, which may be a megabyte.
+    throw Error("import", path.string() + ": this is no JSON report (" + printable(fault.what(), 200) + ")");
   } catch (const Error& fault) {
     const std::string text = fault.what();
     throw Error("import", text.starts_with(path.string()) ? text : path.string() + ": " + text);

@@ -22,8 +22,8 @@ class Place {
   const json& value() const { return value_; }
 
   [[noreturn]] void refuse(const std::string& why) const {
-    throw Error("import",
-                (path_.empty() ? "the report" : "the report's " + printable(path_, 200)) + ": " + why);
+    throw Error("import", (path_.empty() ? "the report" : "the report's " + printable(path_, 200)) + ": " +
+                              printable(why, 300));
   }
   Place member(const std::string& name) const {
     const auto found = value_.find(name);
@@ -260,6 +260,8 @@ RunRecord read_run(const Place& top) {
   try {
     run.machine = facts_from_json(machine.object().value());
   } catch (const json::exception& error) {
+    machine.refuse(printable(error.what(), 200));
+  } catch (const Error& error) {
     machine.refuse(error.what());
   }
   run.status = RunStatus::kDone;

@@ -17,7 +17,8 @@ constexpr char kUnfinishedRun[] = R"(
 
 void refuse_objections(const CaseRecord& record) {
   const std::string why = objection(record);
-  if (!why.empty()) throw Error("store", "case '" + printable(record.key) + "' is not stored: " + why);
+  if (!why.empty())
+    throw Error("store", "case '" + printable(record.key) + "' is not stored: " + printable(why, 300));
 }
 
 }  // namespace
