@@ -277,6 +277,23 @@ TEST(CompareTest, HostileNamesStayText) {
   EXPECT_FALSE(has(text(seen), "\xE2\x80\xAE"));
 }
 
+TEST(CompareTest, OneRunASideFindsWhatChangedMuchInAFewOfFewCases) {
+  profiler::Random random(11);
+  const SimulatedMachine machine;
+  int found = 0, false_alarms = 0;
+  for (int trial = 0; trial < 50; ++trial) {
+    const Side before{"before", {simulated_run(machine, 12, 0, 1, random)}};
+    const Side after{"after", {simulated_run(machine, 12, 2, 1.6, random)}};
+    const auto seen = compare(before, after);
+    for (std::size_t i = 0; i < seen.cases.size(); ++i) {
+      const bool alarm = seen.cases[i].change == Change::kSlower || seen.cases[i].change == Change::kFaster;
+      (i < 2 ? found : false_alarms) += alarm;
+    }
+  }
+  EXPECT_GE(found, 90) << "of 100";
+  EXPECT_LE(false_alarms, 5) << "of 500";
+}
+
 /// Ten thousand A/A cases and as many that are 10 % slower, four runs against four.
 TEST(CompareTest, FalseAlarmsAreRareAndTenPercentAreFound) {
   profiler::Random random(11);

@@ -1,0 +1,58 @@
+#pragma once
+// What the runs of a side show of each case. Only results/ includes this.
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "results/compare.h"
+
+namespace wide::results {
+
+/// A case as one side has it: one entry a run that passed.
+struct Observed {
+  std::vector<const CaseRecord*> passed;
+  std::string trouble;   ///< of a run that did not pass; empty: none
+  std::string overload;  ///< of a run whose machine had other work to do; empty: none
+};
+
+/// The same as numbers, one entry a run: cost is wide over rival, or wide's time where there is no rival.
+struct Sample {
+  std::vector<double> log_cost;
+  std::vector<double> error;  ///< standard error of log_cost within the run
+  double wide_us = kUnknown;
+  double rival_us = kUnknown;
+
+  double mean() const;
+  double squares() const;  ///< of deviations from mean()
+  double count() const { return static_cast<double>(log_cost.size()); }
+};
+
+/// The rival that every run of both sides measured with an interval: eager, else the first; empty: none.
+std::string common_rival(const Observed& first, const Observed& second);
+
+/// Log costs of a side's runs; nothing when a run has no interval.
+std::optional<Sample> sample_of(const Observed& side, const std::string& rival);
+
+/// How far from 1 the A/A twins are, on the side where they are farther; NaN when a run had none. Over the
+/// runs of a side the median: like the cost that it is held against, it shrinks with more runs unless it is
+/// a bias.
+double noise_of(const Observed& first, const Observed& second);
+
+/// Other weights take as long, another architecture does not: said, and left to the reader.
+bool is_another_model(const Observed& first, const Observed& second);
+
+/// All cases of a side by key, in the order they were first seen.
+struct Cases {
+  std::vector<std::string> order;
+  std::unordered_map<std::string, Observed> by_key;
+  std::unordered_map<std::string, const CaseRecord*> any;
+
+  explicit Cases(const Side& side);
+};
+
+/// Median of a chi-square distribution over its degrees of freedom.
+double median_of_chi_square(double degrees);
+
+}  // namespace wide::results
