@@ -1,6 +1,7 @@
 #include "results/gate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "formats/error.h"
@@ -8,21 +9,43 @@
 #include "results/table.h"
 
 // Note [Gate]
-// A first look with a low bar: whatever seems slower by half the smallest effect of interest is an alert.
-// Alerts are measured again, each time by a new process and after all the others, so that the luck of one
-// process or minute does not decide. What is then as fast as the baseline is dropped after three repeats; the
-// rest is judged once, at the end, and only by the fresh measurements: the first one was chosen for being
-// slow. Holm's correction still counts every case of the first look, since the baseline's own luck took part
-// in the choice. Only a confirmed regression or a missing case fails; what stays undecided is said, and fails
-// if asked for.
+// A first look with a low bar: whatever seems slower by half the smallest effect of interest is an alert, and
+// so is, where the baseline shows how much runs differ, what may well be slower by that effect: a noisy case
+// is not let through for being noisy. Alerts are measured again, each time by a new process and after all the
+// others, so that the luck of one process or minute does not decide. Only the fresh measurements are judged:
+// the first one was chosen for being slow.
+//
+// How often a case must be measured depends on how much its processes differ, so it is judged several times:
+// after 6 repeats, 12, 24, … and the last. Each judgement has an equal share of the chance of a false alarm
+// (Bonferroni), so that looking often does not raise it. A case is done when it is found slower, or, from the
+// third repeat on, when it is as fast as the baseline beyond reasonable doubt. Holm's correction counts every
+// case of the first look at every judgement, since the baseline's own luck took part in the choice.
+//
+// Only a confirmed regression or a missing case fails; what stays undecided is said, and fails if asked for.
 
 namespace wide::results {
 namespace {
 
 constexpr int kRepeatsBeforeDropping = 3;
+constexpr int kRepeatsBeforeJudging = 6;
+constexpr double kDoubt = 0.65;  // of a 95 % interval's reach is that of an upper limit of 90 %
 
-bool seems_slower(const CaseChange& change, double minimum_effect) {
-  return change.change == Change::kSlower || change.ratio.value > 1 + minimum_effect / 2;
+/// Whether the case seems slower; `known`: how much runs differ was seen, so its interval means something.
+bool seems_slower(const CaseChange& change, double minimum_effect, bool known) {
+  if (change.change == Change::kSlower || change.ratio.value > 1 + minimum_effect / 2) return true;
+  return known &&
+         change.ratio.value * std::pow(change.ratio.high / change.ratio.value, kDoubt) > 1 + minimum_effect;
+}
+
+bool knows_spread(const Comparison& look) {
+  return look.spread_from == "repeated runs";
+}
+
+/// After so many repeats the alerts are judged: 6, 12, 24, … and the last.
+std::set<int> judgements(int repeats) {
+  std::set<int> after{repeats};
+  for (int count = kRepeatsBeforeJudging; count < repeats; count *= 2) after.insert(count);
+  return after;
 }
 
 /// Cases of the baseline that passed there, but were skipped in the run: as good as missing.
@@ -34,7 +57,7 @@ bool was_skipped(const CaseChange& change) {
 std::set<std::string> alerts_of(const Comparison& look, double minimum_effect) {
   std::set<std::string> keys;
   for (const CaseChange& change : look.cases) {
-    if (change.change != Change::kNotComparable && seems_slower(change, minimum_effect))
+    if (change.change != Change::kNotComparable && seems_slower(change, minimum_effect, knows_spread(look)))
       keys.insert(change.key);
   }
   return keys;
@@ -54,12 +77,13 @@ Side only(const Side& side, const std::set<std::string>& keys) {
 
 /// The options of the second look: all cases of the first count, and runs differ at least as much as they
 /// did.
-CompareOptions second_options(const Comparison& first_look, const CompareOptions& options) {
+CompareOptions second_options(const Comparison& first_look, const CompareOptions& options,
+                              std::size_t judgements) {
   CompareOptions result = options;
   int judged = 0;
   for (const CaseChange& change : first_look.cases) judged += change.change != Change::kNotComparable;
   result.family = judged;
-  result.alpha = 2 * options.alpha;  // only slower is asked for: one side of a two-sided test
+  result.alpha = 2 * options.alpha / judgements;  // only slower is asked for: one side of a two-sided test
   if (first_look.spread_from != "an assumption") result.least_spread = first_look.spread;
   result.prior = first_look.prior;
   return result;
@@ -68,42 +92,60 @@ CompareOptions second_options(const Comparison& first_look, const CompareOptions
 struct Repeats {
   Side baseline, fresh;
   std::set<std::string> left;  ///< alerts that still stand
-  bool stopped = false;
 };
 
 Comparison second_look(const Repeats& repeats, const Comparison& first_look, const GateOptions& options) {
   return compare(only(repeats.baseline, repeats.left), only(repeats.fresh, repeats.left),
-                 second_options(first_look, options.compare));
+                 second_options(first_look, options.compare, judgements(options.repeats).size()));
 }
 
-void drop_what_is_fine(const GateOutcome& outcome, const GateOptions& options, Repeats& repeats) {
-  std::set<std::string> standing;
-  for (const CaseChange& change : second_look(repeats, outcome.first_look, options).cases) {
-    if (change.change == Change::kNotComparable || seems_slower(change, options.compare.minimum_effect))
-      standing.insert(change.key);
+/// Moves the verdicts of this look that are final into the outcome: all at the last one; what is slower, or
+/// can never be compared, at the others.
+void settle(const Comparison& look, bool is_last, Repeats& repeats, GateOutcome& outcome) {
+  auto decided = std::move(outcome.second_look.cases);
+  outcome.second_look = look;
+  for (const CaseChange& change : look.cases) {
+    const bool is_final = change.change == Change::kSlower || change.change == Change::kNotComparable;
+    if (!is_last && !is_final) continue;
+    decided.push_back(change);
+    repeats.left.erase(change.key);
   }
-  repeats.left = std::move(standing);
+  outcome.second_look.cases = std::move(decided);
+  outcome.second_look.counts.clear();
+  for (const CaseChange& change : outcome.second_look.cases) ++outcome.second_look.counts[change.change];
 }
 
-Repeats measure_again(const Side& baseline, const GateOutcome& outcome, const GateOptions& options,
-                      const MeasureAgain& again) {
-  Repeats result{baseline, {outcome.first_look.second + ", measured again", {}}, outcome.alerts, false};
+void drop_what_is_fine(const Comparison& look, const GateOptions& options, bool known, Repeats& repeats) {
+  for (const CaseChange& change : look.cases) {
+    if (change.change != Change::kNotComparable &&
+        !seems_slower(change, options.compare.minimum_effect, known)) {
+      repeats.left.erase(change.key);
+    }
+  }
+}
+
+/// Fills the second look. False: stopped.
+bool measure_again(const Side& baseline, const GateOptions& options, const MeasureAgain& again,
+                   GateOutcome& outcome) {
+  Repeats repeats{baseline, {outcome.first_look.second + ", measured again", {}}, outcome.alerts};
+  const auto judged_after = judgements(options.repeats);
   bool own_program = false;
-  for (int repeat = 0; repeat < options.repeats && !result.left.empty(); ++repeat) {
-    auto fresh = again(result.left, repeat);
-    if (!fresh) {
-      result.stopped = true;
-      return result;
-    }
-    result.fresh.runs.push_back(std::move(fresh->run));
+  for (int repeat = 0; repeat < options.repeats && !repeats.left.empty(); ++repeat) {
+    auto fresh = again(repeats.left, repeat);
+    if (!fresh) return false;
+    repeats.fresh.runs.push_back(std::move(fresh->run));
     if (fresh->baseline) {
-      if (!std::exchange(own_program, true)) result.baseline.runs.clear();
-      result.baseline.runs.push_back(std::move(*fresh->baseline));
+      if (!std::exchange(own_program, true)) repeats.baseline.runs.clear();
+      repeats.baseline.runs.push_back(std::move(*fresh->baseline));
     }
-    if (repeat + 1 >= kRepeatsBeforeDropping && repeat + 1 < options.repeats)
-      drop_what_is_fine(outcome, options, result);
+    const int done = repeat + 1;
+    if (done < kRepeatsBeforeDropping && done < options.repeats) continue;
+    const Comparison look = second_look(repeats, outcome.first_look, options);
+    if (judged_after.contains(done)) settle(look, done == options.repeats, repeats, outcome);
+    const bool known = knows_spread(outcome.first_look) || knows_spread(look);
+    if (done < options.repeats) drop_what_is_fine(look, options, known, repeats);
   }
-  return result;
+  return true;
 }
 
 void first_look(const Side& baseline, const Side& run, const GateOptions& options, GateOutcome& outcome) {
@@ -123,8 +165,8 @@ void first_look(const Side& baseline, const Side& run, const GateOptions& option
   outcome.alerts = alerts_of(look, options.compare.minimum_effect);
 }
 
-void settle(GateOutcome& outcome, const std::set<std::string>& standing, bool measured) {
-  if (!measured) outcome.open.insert(outcome.open.end(), standing.begin(), standing.end());
+void conclude(const std::set<std::string>& standing, GateOutcome& outcome) {
+  outcome.open.insert(outcome.open.end(), standing.begin(), standing.end());
   for (const CaseChange& change : outcome.second_look.cases) {
     if (change.change == Change::kSlower) {
       outcome.slower.push_back(change.key);
@@ -179,18 +221,12 @@ GateOutcome gate(const Side& baseline, const Side& run, const GateOptions& optio
   GateOutcome outcome;
   first_look(baseline, run, options, outcome);
   if (outcome.alerts.empty() || !again || options.repeats < 1) {
-    settle(outcome, outcome.alerts, false);
-    return outcome;
-  }
-  const Repeats repeats = measure_again(baseline, outcome, options, again);
-  if (repeats.stopped) {
+    conclude(outcome.alerts, outcome);
+  } else if (measure_again(baseline, options, again, outcome)) {
+    conclude({}, outcome);
+  } else {
     outcome.verdict = GateVerdict::kStopped;
-    return outcome;
   }
-  if (!repeats.left.empty()) {
-    outcome.second_look = second_look(repeats, outcome.first_look, options);
-  }
-  settle(outcome, {}, true);
   return outcome;
 }
 

@@ -13,7 +13,7 @@ namespace wide::results {
 
 struct GateOptions {
   CompareOptions compare;
-  int repeats = 6;                 ///< fresh measurements of an alert, each by a process of its own
+  int repeats = 24;                ///< most fresh measurements of an alert, each by a process of its own
   bool fail_inconclusive = false;  ///< what could not be decided fails, too
 };
 
@@ -33,8 +33,10 @@ std::string_view name(GateVerdict verdict);
 
 struct GateOutcome {
   GateVerdict verdict = GateVerdict::kPassed;
-  Comparison first_look;             ///< the baseline and the run as it was measured
-  Comparison second_look;            ///< the baseline and the fresh measurements; without cases when no alert
+  Comparison first_look;  ///< the baseline and the run as it was measured
+  /// The baseline and the fresh measurements, each case when it was decided; those that proved fine on the
+  /// way are left out.
+  Comparison second_look;
   std::set<std::string> alerts;      ///< keys measured again
   std::vector<std::string> slower;   ///< keys of confirmed regressions
   std::vector<std::string> missing;  ///< keys the baseline passed and the run has not, or skipped

@@ -1,10 +1,12 @@
 #include "results/gate_self_test.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <numbers>
 #include <numeric>
+#include <span>
 
 #include "formats/error.h"
 #include "profiler/clock.h"
@@ -115,6 +117,42 @@ Imported slowed_run(const Imported& run, const std::map<std::string, double>& tr
   return result;
 }
 
+/// As `--save-baseline` makes it: some runs, then the unsteady cases again. `measure` measures the cases with
+/// these keys, all when there are none.
+template <typename Measure>
+Side make_baseline(const SelfTestOptions& options, Measure&& measure) {
+  Side baseline{"baseline", {}};
+  for (int i = 0; i < options.baseline_runs; ++i) baseline.runs.push_back(measure(nullptr));
+  for (int i = options.baseline_runs; i < options.baseline.most; ++i) {
+    const auto keys = unsteady_cases(baseline, options.baseline);
+    if (keys.empty()) break;
+    baseline.runs.push_back(measure(&keys));
+  }
+  return baseline;
+}
+
+/// Draws runs: without replacement while a trial needs no more than there are.
+class Hat {
+ public:
+  Hat(std::size_t runs, std::size_t needed, Random& random)
+      : order_(runs), replaces_(runs < needed), random_(random) {
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+  }
+  void shuffle() {
+    random_.shuffle(std::span(order_));
+    next_ = 0;
+  }
+  std::size_t draw() {
+    return replaces_ ? random_.below(static_cast<std::uint32_t>(order_.size())) : order_[next_++];
+  }
+
+ private:
+  std::vector<std::size_t> order_;
+  std::size_t next_ = 0;
+  bool replaces_;
+  Random& random_;
+};
+
 }  // namespace
 
 CaseRecord slowed(CaseRecord record, double factor) {
@@ -147,8 +185,8 @@ SelfTestResult simulated_self_test(const SelfTestOptions& options) {
       }
       return result;
     };
-    Side baseline{"baseline", {}};
-    for (int i = 0; i < options.baseline_runs; ++i) baseline.runs.push_back(run(false, nullptr));
+    const auto baseline =
+        make_baseline(options, [&](const std::set<std::string>* keys) { return run(false, keys); });
     const Side measured{"run", {run(true, nullptr)}};
     const auto again = [&](const std::set<std::string>& keys, int) {
       return std::optional<Fresh>(Fresh{run(true, &keys), std::nullopt});
@@ -158,31 +196,35 @@ SelfTestResult simulated_self_test(const SelfTestOptions& options) {
   return rates(counts);
 }
 
+int runs_of_a_trial(const SelfTestOptions& options) {
+  return std::max(options.baseline_runs, options.baseline.most) + 1 + options.gate.repeats;
+}
+
 SelfTestResult replayed_self_test(const std::vector<Imported>& runs, const SelfTestOptions& options) {
-  const int needed = options.baseline_runs + 1 + options.gate.repeats;
+  const int needed = std::min(runs_of_a_trial(options), kRunsToDrawFrom);
   if (std::ssize(runs) < needed) {
     throw Error("gate", "the self-test on real runs needs " + std::to_string(needed) +
                             " of them, there are " + std::to_string(runs.size()) +
-                            "; measure more, or ask for fewer with --baseline-runs "
+                            "; measure more, or ask for fewer with --baseline-runs, --baseline-repeats "
                             "and --gate-repeats");
   }
   Random random(options.seed);
   std::map<double, Detection> counts;
-  std::vector<std::size_t> order(runs.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  Hat hat(runs.size(), static_cast<std::size_t>(runs_of_a_trial(options)), random);
   for (int trial = 0; trial < options.trials; ++trial) {
-    random.shuffle(std::span(order));
-    std::size_t next = 0;
-    Side baseline{"baseline", {}};
-    for (int i = 0; i < options.baseline_runs; ++i) baseline.runs.push_back(runs[order[next++]]);
+    hat.shuffle();
+    const auto baseline = make_baseline(options, [&](const std::set<std::string>* keys) {
+      const Imported& run = runs[hat.draw()];
+      return keys == nullptr ? run : keep(run, *keys);
+    });
     std::map<std::string, double> truth;
     int index = 0;
     for (const CaseRecord& record : runs.front().cases) {
       if (record.verdict == Verdict::kPass) truth[record.key] = planted(index++, trial);
     }
-    const Side measured{"run", {slowed_run(runs[order[next++]], truth)}};
+    const Side measured{"run", {slowed_run(runs[hat.draw()], truth)}};
     const auto again = [&](const std::set<std::string>& keys, int) {
-      return std::optional<Fresh>(Fresh{keep(slowed_run(runs[order[next++]], truth), keys), std::nullopt});
+      return std::optional<Fresh>(Fresh{keep(slowed_run(runs[hat.draw()], truth), keys), std::nullopt});
     };
     count(gate(baseline, measured, options.gate, again), truth, counts);
   }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "results/baseline.h"
 #include "results/gate.h"
 
 namespace wide::results {
@@ -10,7 +11,8 @@ namespace wide::results {
 struct SelfTestOptions {
   int trials = 40;
   int cases = 24;         ///< in a simulated trial; every third is slowed down
-  int baseline_runs = 4;  ///< that make the baseline
+  int baseline_runs = 4;  ///< that make the baseline, before unsteady cases are measured again
+  BaselineOptions baseline;
   std::uint64_t seed = 1;
   GateOptions gate;
   double process_spread = 0.02;  ///< simulated: standard deviation of log time between processes
@@ -31,8 +33,14 @@ using SelfTestResult = std::vector<Detection>;
 /// spikes and processes of different luck.
 SelfTestResult simulated_self_test(const SelfTestOptions& options);
 
-/// On real runs of the same cases, drawn anew for every trial: which are the baseline, the run, the repeats.
-/// Needs `baseline_runs` + 1 + `gate.repeats` of them; throws wide::Error{"gate", …} for fewer.
+/// Runs that one trial uses up at most: the baseline's, the run, the repeats.
+int runs_of_a_trial(const SelfTestOptions& options);
+/// Runs that are enough to draw trials from, with replacement.
+constexpr int kRunsToDrawFrom = 13;
+
+/// On real runs of the same cases. For every trial it is drawn anew which are the baseline, the run and the
+/// repeats: each run at most once where there are runs_of_a_trial() of them, else with replacement from at
+/// least kRunsToDrawFrom. Throws wide::Error{"gate", …} for fewer.
 SelfTestResult replayed_self_test(const std::vector<Imported>& runs, const SelfTestOptions& options);
 
 /// Whether false alarms are at most 1 % and a slow-down of 10 % is found in at least 95 %.

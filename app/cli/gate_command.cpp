@@ -1,6 +1,7 @@
 // widebench gate: the gate's self-test. The gate itself is --baseline of a sweep, see gating.h.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -37,7 +38,7 @@ std::optional<std::vector<results::Imported>> measure_runs(Context& context, con
   measurer.options.timeout_seconds = preset.timeout_seconds;
   measurer.options.stop = &signals.signal();
   const auto record = app::run_of(job, context.engine);
-  const int needed = options.test.baseline_runs + 1 + options.test.gate.repeats;
+  const int needed = std::min(results::runs_of_a_trial(options.test), results::kRunsToDrawFrom);
   std::vector<results::Imported> runs;
   for (int i = 0; i < needed; ++i) {
     context.err << fmt::format("measuring {} cases, {} of {}\n", job.specs.size(), i + 1, needed)
@@ -79,6 +80,10 @@ int self_test(Context& context, Options& options) {
     runs = std::move(*measured);
   }
   if (!runs.empty()) {
+    if (std::ssize(runs) < results::runs_of_a_trial(options.test)) {
+      context.human() << fmt::format("{} runs, drawn with replacement for the {} that a trial may need\n",
+                                     runs.size(), results::runs_of_a_trial(options.test));
+    }
     const int second =
         report(context, "real measurements", results::replayed_self_test(runs, options.test), document);
     if (code == app::kExitDone) code = second;
@@ -105,8 +110,14 @@ void add_gate_command(CLI::App& app, Context& context) {
       ->check(CLI::Range(1, 1000))
       ->type_name("COUNT");
   command
+      .add_option(
+          "--baseline-repeats", options->test.baseline.most,
+          "How often a baseline measures cases that differ much between processes, at most; default 16")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("COUNT");
+  command
       .add_option("--gate-repeats", options->test.gate.repeats,
-                  "How often an alert is measured again; default 6")
+                  "How often an alert is measured again at most; default 24")
       ->check(CLI::Range(0, 1000))
       ->type_name("COUNT");
   command
@@ -129,7 +140,7 @@ void add_gate_command(CLI::App& app, Context& context) {
       ->type_name("FILE");
   add_common_options(command, context);
   command.footer(examples({"widebench gate --self-test", "widebench gate --self-test --preset ci",
-                           "widebench gate --self-test --runs 1 2 3 4 5 6 7 8 9 10 11"}) +
+                           "widebench gate --self-test --runs 1 2 3 4 5 6 7 8 9 10 11 12 13"}) +
                  "\n\nExit codes: 0 to be trusted, 3 too noisy for that");
   set_action(command, context, [&context, options] { return self_test(context, *options); });
 }

@@ -9,6 +9,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/run_choice.h"
 #include "app/exit_code.h"
+#include "results/baseline.h"
 #include "results/store.h"
 #include "results/table.h"
 
@@ -24,12 +25,14 @@ results::GateOptions gate_options(const GatingOptions& options) {
   return result;
 }
 
-void store_again(results::Store& store, const results::Imported& fresh, std::int64_t parent) {
+std::int64_t store_again(results::Store& store, const results::Imported& fresh, std::int64_t parent,
+                         const std::string& what) {
   auto record = fresh.run;
   record.parent = parent;
-  record.label = fmt::format("alerts of run {} measured again", parent);
+  record.label = fmt::format("{} of run {} measured again", what, parent);
   const auto id = store.begin_run(record);
   for (const auto& entry : fresh.cases) store.add_case(id, entry);
+  return id;
 }
 
 void append_summary(const std::string& path, const std::string& text) {
@@ -55,11 +58,12 @@ void add_gating_options(CLI::App& command, GatingOptions& options) {
                                 "Smaller slow-downs do not count; default 5")
                     ->check(CLI::Range(0.1, 1000.0))
                     ->type_name("PERCENT"));
-  with_baseline(command
-                    .add_option("--gate-repeats", options.repeats,
-                                "How often an alert is measured again; default 6, 0: it stays undecided")
-                    ->check(CLI::Range(0, 1000))
-                    ->type_name("COUNT"));
+  with_baseline(
+      command
+          .add_option("--gate-repeats", options.repeats,
+                      "How often an alert is measured again at most; default 24, 0: it stays undecided")
+          ->check(CLI::Range(0, 1000))
+          ->type_name("COUNT"));
   with_baseline(command
                     .add_option("--baseline-program", options.baseline_program,
                                 "The baseline's own widebench: measures alerts in turns with this one")
@@ -113,7 +117,7 @@ results::GateOutcome run_gate(Context& context, const GatingOptions& options, co
       if (!result) return std::nullopt;
       if (is_own) {
         fresh.run = std::move(*result);
-        store_again(store, fresh.run, run);
+        store_again(store, fresh.run, run, "alerts");
       } else {
         fresh.baseline = std::move(*result);
       }
@@ -126,6 +130,31 @@ results::GateOutcome run_gate(Context& context, const GatingOptions& options, co
   const std::string summary = !options.summary.empty() ? options.summary : github == nullptr ? "" : github;
   if (!summary.empty()) append_summary(summary, markdown(outcome));
   return outcome;
+}
+
+std::optional<std::vector<std::int64_t>> steady_baseline(Context& context, int most, const app::SweepJob& job,
+                                                         results::Store& store,
+                                                         const std::vector<std::int64_t>& runs) {
+  results::BaselineOptions options;
+  options.most = most;
+  results::Side side{"baseline", {}};
+  for (const auto id : runs) side.runs.push_back({store.run(id), store.cases(id, false)});
+  std::vector<std::int64_t> ids;
+  const app::Measurer measurer{.options = job.options, .program = {}, .waiting = {}, .starting = {}};
+  for (;;) {
+    const auto keys = results::unsteady_cases(side, options);
+    if (keys.empty()) return ids;
+    if (ids.empty()) {
+      context.err << fmt::format(
+                         "{} cases differ much between processes; they are measured again, up to {} times\n",
+                         keys.size(), most)
+                  << std::flush;
+    }
+    auto fresh = app::measure_once(app::with_keys(job.specs, keys), side.runs.front().run, measurer);
+    if (!fresh) return std::nullopt;
+    ids.push_back(store_again(store, *fresh, runs.back(), "unsteady cases"));
+    side.runs.push_back(std::move(*fresh));
+  }
 }
 
 int gated_exit_code(int sweep_code, const results::GateOutcome& outcome, const GatingOptions& options) {

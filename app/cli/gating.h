@@ -15,7 +15,7 @@ struct GatingOptions {
   std::string baseline_program;
   std::string summary;  ///< Markdown is appended here; empty: to $GITHUB_STEP_SUMMARY where that is set
   double minimum_effect_percent = 5;
-  int repeats = 6;
+  int repeats = results::GateOptions().repeats;
   bool fail_inconclusive = false;
   bool across_machines = false;
 };
@@ -32,6 +32,12 @@ std::optional<results::Side> read_baseline(const std::filesystem::path& database
 /// writes the summary.
 results::GateOutcome run_gate(Context& context, const GatingOptions& options, const results::Side& baseline,
                               const app::SweepJob& job, results::Store& store, std::int64_t run);
+
+/// Measures the unsteady cases of these runs of the job again, `most` times in all (see Note [Baselines]), as
+/// stored runs under the last one. Their ids; nothing: stopped.
+std::optional<std::vector<std::int64_t>> steady_baseline(Context& context, int most, const app::SweepJob& job,
+                                                         results::Store& store,
+                                                         const std::vector<std::int64_t>& runs);
 
 /// What the sweep deserves (see app/headline.h) and what the gate found in one code: 5, then 1, 3, 4.
 int gated_exit_code(int sweep_code, const results::GateOutcome& outcome, const GatingOptions& options);

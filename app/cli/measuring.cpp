@@ -184,10 +184,17 @@ void add_measuring_options(CLI::App& command, MeasuringOptions& options) {
       ->check(CLI::Range(1, 1000))
       ->type_name("COUNT")
       ->group(kGroup);
+  auto* baseline = command
+                       .add_option("--save-baseline", options.save_baseline,
+                                   "Name what is measured as a baseline; best with --repeat 4")
+                       ->type_name("NAME")
+                       ->group(kGroup);
   command
-      .add_option("--save-baseline", options.save_baseline,
-                  "Name what is measured as a baseline; best with --repeat 4")
-      ->type_name("NAME")
+      .add_option("--baseline-repeats", options.baseline_repeats,
+                  "How often its cases that differ much between processes are measured, at most; default 16")
+      ->needs(baseline)
+      ->check(CLI::Range(1, 1000))
+      ->type_name("COUNT")
       ->group(kGroup);
   add_gating_options(command, options.gating);
 }
@@ -228,7 +235,13 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
     runs.push_back(outcome.run);
     code = worst(code, finish(context, options, store, outcome.run));
   }
-  if (!options.save_baseline.empty()) store.set_baseline(options.save_baseline, runs);
+  if (!options.save_baseline.empty()) {
+    const auto more = steady_baseline(context, options.baseline_repeats, job, store, runs);
+    if (!more) return stopped(context, store, runs.back(), signals.signal());
+    auto named = runs;
+    named.insert(named.end(), more->begin(), more->end());
+    store.set_baseline(options.save_baseline, named);
+  }
   if (!baseline) return code;
   const auto decided = run_gate(context, options.gating, *baseline, job, store, runs.back());
   if (decided.verdict == results::GateVerdict::kStopped)

@@ -9,6 +9,7 @@
 #include "app/cli/context.h"
 #include "app/cli/gating.h"
 #include "presets/preset.h"
+#include "results/baseline.h"
 
 namespace wide::cli {
 
@@ -24,12 +25,14 @@ struct MeasuringOptions {
   bool resume = false;
   int repeat = 1;             ///< whole sweeps, each a run of its own
   std::string save_baseline;  ///< name for the runs that were measured; empty: none
+  int baseline_repeats = results::BaselineOptions().most;  ///< runs of its unsteady cases at most
   GatingOptions gating;
   int top = 0;  ///< list only so many cases, best first; 0: all in the order they ran
 };
 
-/// --device, --db, --resume, --timeout, --threads, --seed, --memory-limit, --label, --repeat, --save-baseline
-/// and those of the gate.
+/// --device, --db, --resume, --timeout, --threads, --seed, --memory-limit, --label, --repeat,
+/// --save-baseline,
+/// --baseline-repeats and those of the gate.
 void add_measuring_options(CLI::App& command, MeasuringOptions& options);
 
 /// What these options change in a preset.

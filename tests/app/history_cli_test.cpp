@@ -42,6 +42,7 @@ class HistoryCli : public testing::Test {
   }
   void TearDown() override {
     ::unsetenv("FAKE_SLOW");
+    ::unsetenv("FAKE_UNSTEADY");
     ::unsetenv("GITHUB_STEP_SUMMARY");
     std::filesystem::remove_all(folder_);
   }
@@ -100,6 +101,20 @@ TEST_F(HistoryCli, ARegressionIsMeasuredAgainAndIsCode1) {
   ASSERT_EQ(listed.size(), 4u + 6u);
   EXPECT_EQ(listed.at(4).at("parent"), 4);
   EXPECT_EQ(json::parse(run({"runs", "show", "latest", "--json"}).out).at("cases").size(), 10u);
+}
+
+TEST_F(HistoryCli, ABaselineMeasuresItsUnsteadyCasesAgain) {
+  ::setenv("FAKE_UNSTEADY", "16", 1);
+  const auto ran = sweep({"--repeat", "3", "--save-baseline", "main", "--baseline-repeats", "6"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("4 cases differ much between processes"));
+  const auto listed = json::parse(run({"runs", "list", "--json"}).out);
+  ASSERT_EQ(listed.size(), 6u);
+  for (const int more : {3, 4, 5}) EXPECT_EQ(listed.at(more).at("parent"), 3);
+  for (const auto& entry : listed) EXPECT_EQ(entry.at("baselines"), json{"main"});
+  EXPECT_EQ(json::parse(run({"runs", "show", "6", "--json"}).out).at("cases").size(), 4u);
+  EXPECT_EQ(json::parse(run({"runs", "show", "latest", "--json"}).out).at("cases").size(), 10u);
+  EXPECT_EQ(sweep({"--baseline-repeats", "6"}).code, 2) << "there is no baseline to save";
 }
 
 TEST_F(HistoryCli, AnAlertThatIsNotMeasuredAgainIsUndecided) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <new>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,15 @@ double slowness(bool rival) {
   return factor;
 }
 
+// FAKE_UNSTEADY in the environment, a number of members: from there on wide takes up to half as long again,
+// each process otherwise.
+double luck(const Spec& spec, bool rival) {
+  const char* members = std::getenv("FAKE_UNSTEADY");
+  if (rival || members == nullptr || spec.n < std::strtol(members, nullptr, 10)) return 1;
+  static const auto kDrawn = std::random_device{}() % 1000;
+  return 1 + 0.0005 * static_cast<double>(kDrawn);
+}
+
 // Wide takes 10 us, a rival n times as long; a little spread, so that intervals are real ones.
 void pass(const Spec& spec, Record& record) {
   profiler::Measurement measurement;
@@ -46,7 +56,8 @@ void pass(const Spec& spec, Record& record) {
     for (int i = 0; i < count; ++i) {
       const bool rival = i != 0 && i != count - 1;
       const double spread = 1 + 0.001 * ((round * 7 + i * 3) % 11);
-      const double us = 10 * slowness(rival) * (rival ? static_cast<double>(spec.n) / i : 1) * spread;
+      const double us =
+          10 * slowness(rival) * luck(spec, rival) * (rival ? static_cast<double>(spec.n) / i : 1) * spread;
       measurement.samples.push_back({.contender = i, .round = round, .position = i, .microseconds = us});
     }
   }
