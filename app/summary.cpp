@@ -212,4 +212,8 @@ nlohmann::json full_report(const results::RunRecord& run, const std::vector<Case
   return document;
 }
 
+std::string full_report_text(const results::RunRecord& run, const std::vector<CaseRecord>& cases) {
+  return results::report_text(run, cases, {{"summary", to_json(summarize(cases))}}) + "\n";
+}
+
 }  // namespace wide::app

@@ -42,5 +42,7 @@ nlohmann::json to_json(const Summary& summary);
 
 /// results::report() with the summary in it.
 nlohmann::json full_report(const results::RunRecord& run, const std::vector<results::CaseRecord>& cases);
+/// Its text in one line, as it is written to files.
+std::string full_report_text(const results::RunRecord& run, const std::vector<results::CaseRecord>& cases);
 
 }  // namespace wide::app

@@ -196,4 +196,16 @@ json report(const RunRecord& run, const std::vector<CaseRecord>& cases, Samples 
           {"cases", std::move(entries)}};
 }
 
+std::string report_text(const RunRecord& run, const std::vector<CaseRecord>& cases, const json& more) {
+  json frame = report(run, {});
+  frame.update(more);
+  frame.erase("cases");  // the first by name, so that it can stand before all others
+  std::string text = R"({"cases":[)";
+  for (const CaseRecord& record : cases) {
+    if (text.back() != '[') text += ',';
+    text += dump(case_json(record));
+  }
+  return text.append("],").append(dump(frame), 1);
+}
+
 }  // namespace wide::results

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
-#include <functional>
 #include <system_error>
 #include <unordered_set>
 
@@ -51,33 +50,59 @@ void write_all(int file, std::string_view bytes, const fs::path& path) {
   }
 }
 
-/// Sees every event of the parser and stops it at what no report is: deep nesting, which would exhaust the
-/// stack of whoever walks the document, and a name that an object has twice, of which each reader would take
-/// another.
-class Watch {
- public:
-  bool operator()(int depth, nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
-    using Event = nlohmann::json::parse_event_t;
-    if (!objection_.empty()) return false;
-    if (depth > kMaxReportDepth) {
-      objection_ = "nested deeper than 64 levels, which no report is";
-    } else if (event == Event::object_start) {
-      names_.resize(std::max(names_.size(), static_cast<std::size_t>(depth) + 1));
-      names_[static_cast<std::size_t>(depth)].clear();
-    } else if (event == Event::key) {  // its depth is that of the object's content
-      const auto level = static_cast<std::size_t>(depth) - 1;
-      if (!names_.at(level).insert(parsed.get_ref<const std::string&>()).second)
-        objection_ =
-            "an object has the field '" + printable(parsed.get_ref<const std::string&>()) + "' twice";
-    }
-    return objection_.empty();
-  }
-  const std::string& objection() const { return objection_; }
+/// Fields of all objects in the document. Not deep: the parser saw to that.
+std::size_t count_fields(const nlohmann::json& value) {
+  if (!value.is_structured()) return 0;
+  std::size_t count = value.is_object() ? value.size() : 0;
+  for (const auto& entry : value) count += count_fields(entry);
+  return count;
+}
 
- private:
-  std::string objection_;
-  std::vector<std::unordered_set<std::string>> names_;  ///< of the open objects, by depth
-};
+/// The first name that an object of the text has twice, of which each reader would take another.
+std::string doubled_field(const std::string& text) {
+  std::vector<std::unordered_set<std::string>> names;  // of the open objects, by depth
+  std::string found;
+  const auto watch = [&](int depth, nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
+    using Event = nlohmann::json::parse_event_t;
+    const auto level = static_cast<std::size_t>(depth);
+    if (event == Event::object_start) {
+      names.resize(std::max(names.size(), level + 1));
+      names[level].clear();
+    } else if (event == Event::key && found.empty()) {  // its depth is that of the object's content
+      const auto& name = parsed.get_ref<const std::string&>();
+      if (!names.at(level - 1).insert(name).second) found = name;
+    }
+    return true;
+  };
+  [[maybe_unused]] const auto all = nlohmann::json::parse(text, watch);
+  return found;
+}
+
+/// The document, when it is not nested so deeply that whoever walks it runs out of stack, and no object has a
+/// field twice. Throws wide::Error without a path, or what the parser throws.
+nlohmann::json parse_report(const std::string& text) {
+  bool too_deep = false;
+  std::size_t fields = 0;
+  const auto watch = [&](int depth, nlohmann::json::parse_event_t event, const nlohmann::json&) {
+    too_deep = too_deep || depth > kMaxReportDepth;
+    fields += event == nlohmann::json::parse_event_t::key;
+    return !too_deep;
+  };
+  auto document = nlohmann::json::parse(text, watch);
+  if (too_deep) throw Error("import", "nested deeper than 64 levels, which no report is");
+  if (count_fields(document) != fields)
+    throw Error("import", "an object has the field '" + printable(doubled_field(text)) + "' twice");
+  return document;
+}
+
+std::string read_text(const fs::path& path, std::uintmax_t bytes) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(bytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(bytes));
+  if (!file.is_open() || file.bad()) throw Error("import", "it cannot be read; name a report file");
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
 
 /// Rights of a new file: what the umask leaves, or those of the file that is replaced.
 mode_t rights_for(const fs::path& path) {
@@ -129,12 +154,8 @@ Imported read_report(const fs::path& path) {
     throw Error("import", path.string() + ": cannot be read (" + error.message() + "); name a report file");
   if (bytes > kMaxReportBytes)
     throw Error("import", path.string() + ": larger than 256 MiB, which no report is");
-  std::ifstream file(path, std::ios::binary);
-  Watch watch;
   try {
-    const auto document = nlohmann::json::parse(file, std::ref(watch));
-    if (!watch.objection().empty()) throw Error("import", path.string() + ": " + watch.objection());
-    return from_report(document);
+    return from_report(parse_report(read_text(path, bytes)));
   } catch (const nlohmann::json::exception& fault) {
     // The parser shows what it read last, which may be a megabyte.
     throw Error("import", path.string() + ": this is no JSON report (" + printable(fault.what(), 200) + ")");

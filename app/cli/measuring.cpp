@@ -118,7 +118,7 @@ int finish(Context& context, const MeasuringOptions& options, const results::Sto
   if (options.report == "-") {
     context.out << app::full_report(store.run(run), cases).dump(2) << '\n';
   } else if (!options.report.empty()) {
-    results::write_report(options.report, app::full_report(store.run(run), cases));
+    results::write_text(options.report, app::full_report_text(store.run(run), cases));
     human << "report in " << results::printable(options.report, 4096) << '\n';
   }
   human << std::flush;

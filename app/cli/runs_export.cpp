@@ -55,9 +55,10 @@ std::string text_of(const std::string& format, const Store& store, std::int64_t 
   const auto run = store.run(id);
   const auto cases = store.cases(id);
   if (format == "json") {
+    if (app::captured_cases(store, id).empty()) return app::full_report_text(run, cases);
     auto report = app::full_report(run, cases);
     app::name_captures(report, store, id);
-    return report.dump(2) + "\n";
+    return report.dump() + "\n";
   }
   return results::exported(format, run, cases,
                            format == "html" ? history(store, cases) : std::vector<results::Trend>{});

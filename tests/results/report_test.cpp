@@ -46,6 +46,21 @@ TEST(ReportTest, ComesBackAsItWas) {
   EXPECT_EQ(report(imported.run, imported.cases).dump(), document.dump());
 }
 
+TEST(ReportTest, ItsTextIsThatOfTheDocument) {
+  std::vector<CaseRecord> cases;
+  for (const auto& next : {passed_case(), failed_case(), passed_case("third")}) {
+    EXPECT_EQ(report_text(sample_run(), cases), report(sample_run(), cases).dump());
+    json document = report(sample_run(), cases);
+    const json more = {{"summary", {{"geometric_mean", 2}}}};
+    document.update(more);
+    EXPECT_EQ(report_text(sample_run(), cases, more), document.dump());
+    cases.push_back(next);
+  }
+  RunRecord run = sample_run();
+  run.label = "bad \xFF bytes";
+  EXPECT_NO_THROW(from_report(json::parse(report_text(run, cases))));
+}
+
 TEST(ReportTest, HasTheFieldsThatScriptsLeanOn) {
   const json document = report(sample_run(), {passed_case(), failed_case()}, Samples::kLeaveOut);
   for (const char* field : {"schema_version", "tool", "machine", "settings", "cases"}) {
