@@ -30,6 +30,18 @@ std::vector<presets::CaseSpec> specs_of(const results::RunRecord& run) {
   return specs;
 }
 
+std::string cannot_go_on(const results::RunRecord& run, const profiler::Facts& machine) {
+  const auto name = "run " + std::to_string(run.id);
+  if (run.status == results::RunStatus::kDone) return name + " is done: there is nothing left to measure";
+  if (run.origin != "measured") return name + " was imported, not measured here";
+  if (run.parent != 0) return name + " measured alerts of another run again; measure that run once more";
+  if (profiler::key(run.machine) != profiler::key(machine)) {
+    return name +
+           " was measured on another machine, or with other libraries; its cases would not be comparable";
+  }
+  return "";
+}
+
 std::vector<presets::CaseSpec> with_keys(std::vector<presets::CaseSpec> specs,
                                          const std::set<std::string>& keys) {
   std::erase_if(specs, [&](const auto& spec) { return !keys.contains(spec.key()); });

@@ -17,6 +17,10 @@ namespace wide::app {
 /// imported run names files: a report is a claim, and no path is taken from it.
 std::vector<presets::CaseSpec> specs_of(const results::RunRecord& run);
 
+/// Why this machine cannot go on with the run: it is done, imported, of another machine, or one of
+/// measurements of alerts. Empty: it can.
+std::string cannot_go_on(const results::RunRecord& run, const profiler::Facts& machine);
+
 /// Those with one of these keys.
 std::vector<presets::CaseSpec> with_keys(std::vector<presets::CaseSpec> specs,
                                          const std::set<std::string>& keys);

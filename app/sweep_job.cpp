@@ -100,7 +100,11 @@ SweepOutcome run_sweep_job(const SweepJob& job, const Engine& engine, results::S
                            const SweepProgress& progress) {
   const auto record = run_of(job, engine);
   std::optional<std::int64_t> unfinished;
-  if (job.resume) unfinished = store.unfinished_run(record.settings, record.machine);
+  if (job.run > 0) {
+    unfinished = job.run;
+  } else if (job.resume) {
+    unfinished = store.unfinished_run(record.settings, record.machine);
+  }
   SweepOutcome outcome{.run = unfinished ? *unfinished : store.begin_run(record)};
   if (unfinished) store.finish_run(outcome.run, results::RunStatus::kRunning);
   const auto stored = store.finished_cases(outcome.run);

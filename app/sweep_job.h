@@ -22,7 +22,8 @@ struct SweepJob {
   std::string label;
   std::vector<presets::CaseSpec> specs;
   presets::SweepOptions options;
-  bool resume = false;  ///< go on with the newest unfinished run that has equal settings
+  bool resume = false;   ///< go on with the newest unfinished run that has equal settings
+  std::int64_t run = 0;  ///< go on with this very run, whose specs these are; 0: as `resume` says
 };
 
 struct SweepProgress {

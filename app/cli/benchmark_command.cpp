@@ -31,7 +31,6 @@ struct Options {
 };
 
 constexpr std::string_view kAll = "all";
-constexpr double kPeersSeconds = 1200;  // more for a case whose Python rivals compile N models from cold
 
 int list(const Context& context) {
   const auto subjects = context.engine.subjects();

@@ -14,6 +14,8 @@ void add_gui_command(CLI::App& app, Context& context) {
       app.add_subcommand("gui", "Open the window, with a model and checkpoints or a built-in subject");
   command->add_option("FILE|NAME", options->what,
                       "models, checkpoints, folders of them; or one built-in subject");
+  command->add_option("--db", options->database, "Database; default $XDG_DATA_HOME/widebench/results.db")
+      ->type_name("FILE");
   add_window_options(*command, *options);
   add_common_options(*command, context, /*json_flag=*/false);
   command->footer(

@@ -48,6 +48,7 @@ app::SweepJob make_job(const Context& context, const MeasuringOptions& options, 
   job.options.memory_limit_bytes = options.memory_limit_mib * kMebibyte;
   job.options.stop = &signals.signal();
   job.resume = options.resume;
+  job.run = options.run;
   return job;
 }
 
@@ -71,6 +72,7 @@ std::vector<CaseRecord> best(std::vector<CaseRecord> cases, int top) {
 }
 
 void note_unfinished(const Context& context, const app::SweepJob& job, const results::Store& store) {
+  if (job.run > 0) return;
   const auto facts = app::machine_facts(context.engine);
   const auto unfinished = store.unfinished_run(app::settings_of(job), facts);
   if (job.resume && !unfinished) {
@@ -126,9 +128,11 @@ int finish(Context& context, const MeasuringOptions& options, const results::Sto
 }
 
 int stopped(Context& context, const results::Store& store, std::int64_t run, int signal) {
-  context.err << fmt::format("stopped; run {} keeps its {} finished cases, --resume goes on with it\n", run,
-                             store.finished_cases(run).size())
-              << std::flush;
+  context.err
+      << fmt::format(
+             "stopped; run {} keeps its {} finished cases, `widebench runs resume {}` goes on with it\n", run,
+             store.finished_cases(run).size(), run)
+      << std::flush;
   return app::kExitSignal + signal;
 }
 

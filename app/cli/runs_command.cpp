@@ -21,6 +21,7 @@ void add_runs_command(CLI::App& app, Context& context) {
   add_runs_export(runs, context);
   add_runs_keep(runs, context);
   add_runs_restore(runs, context);
+  add_runs_resume(runs, context);
   runs.footer(
       examples({"widebench runs list", "widebench runs show latest", "widebench runs compare latest~1 latest",
                 "widebench runs trend mlp", "widebench runs export latest -o report.html",

@@ -17,5 +17,6 @@ void add_runs_compare(CLI::App& runs, Context& context);  ///< compare
 void add_runs_keep(CLI::App& runs, Context& context);     ///< pin, unpin, tag, note, delete, prune
 void add_runs_restore(CLI::App& runs, Context& context);  ///< restore
 void add_runs_trend(CLI::App& runs, Context& context);    ///< trend
+void add_runs_resume(CLI::App& runs, Context& context);   ///< resume
 
 }  // namespace wide::cli

@@ -16,7 +16,11 @@ struct Options {
 };
 
 int sweep(Context& context, const Options& options) {
-  if (options.preset.empty()) return open_window(context, options.window);
+  if (options.preset.empty()) {
+    auto window = options.window;
+    window.database = options.measuring.database;
+    return open_window(context, window);
+  }
   context.json = options.measuring.report == "-";
   return measure(context, options.measuring,
                  presets::read_preset(presets::find_preset(options.preset), changes(options.measuring)));

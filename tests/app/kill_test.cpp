@@ -208,6 +208,21 @@ TEST_F(Kill, ResumeGoesOnOnlyWithEqualSettings) {
   EXPECT_EQ(store().runs().size(), 2u);
 }
 
+TEST_F(Kill, ARunIsGoneOnWithByItsNumber) {
+  write_preset("slow", 3);
+  auto first = start();
+  while (stored() == 0) std::this_thread::sleep_for(milliseconds(20));
+  first.send(SIGKILL);
+  first.wait();
+  std::filesystem::remove(path("p.json"));  // the run says all that is needed
+  const std::vector<std::string> resume{"runs", "resume", "1", "--db", path("r.db")};
+  EXPECT_EQ(Process(resume, path("log.txt")).wait(), 0);
+  ASSERT_EQ(store().runs().size(), 1u);
+  EXPECT_EQ(store().runs()[0].status, results::RunStatus::kDone);
+  EXPECT_EQ(store().runs()[0].cases, 3);
+  EXPECT_EQ(Process(resume, path("log.txt")).wait(), 2) << "a run that is done was begun again";
+}
+
 class Stop : public Kill, public testing::WithParamInterface<int> {};
 
 TEST_P(Stop, EndsWithinTwoSecondsKeepsWhatIsDoneAndLeavesNothing) {
