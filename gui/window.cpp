@@ -1,4 +1,4 @@
-// The window itself: GLFW, OpenGL, when to draw, pictures. See Note [When to draw].
+// The window itself: GLFW, OpenGL, pictures.
 #include "gui/window.h"
 
 #include <GLFW/glfw3.h>
@@ -20,14 +20,7 @@
 namespace wide::gui {
 namespace {
 
-// Note [When to draw]
-// Nothing is drawn while nothing happens: the loop sleeps until an event comes, or a job has something to
-// show. After an event frames follow for kLively seconds, since tooltips, fades and layouts take more than
-// one. While a child process takes timings there is at most one frame a second, whatever the mouse does.
-constexpr double kLively = 0.7;
-constexpr double kWhileMeasuring = 1.0;
-constexpr double kWhileWorking = 0.1;  // progress of jobs
-constexpr float kFontSize = 15;        // pixels at scale 1
+constexpr float kFontSize = 15;  // pixels at scale 1
 
 using Clock = std::chrono::steady_clock;
 
@@ -103,27 +96,6 @@ void draw(GLFWwindow* window, Workbench& bench, double now, double step = 0) {
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
 }
 
-// Sleeps until there is something to draw.
-void wait(const Loop& loop, const Clock::time_point& last_frame) {
-  const auto seconds_since = [](Clock::time_point when) {
-    return std::chrono::duration<double>(Clock::now() - when).count();
-  };
-  if (loop.bench->jobs.measuring()) {
-    for (double left = kWhileMeasuring; left > 0; left = kWhileMeasuring - seconds_since(last_frame))
-      glfwWaitEventsTimeout(left);
-  } else if (seconds_since(loop.last_event) < kLively) {
-    glfwPollEvents();
-  } else if (loop.bench->jobs.busy()) {
-    glfwWaitEventsTimeout(kWhileWorking);
-  } else if (ImGui::GetIO().WantTextInput) {
-    glfwWaitEventsTimeout(0.5);  // the cursor blinks
-  } else if (!loop.bench->notices.shown().empty()) {
-    glfwWaitEventsTimeout(1);  // some go by themselves
-  } else {
-    glfwWaitEvents();
-  }
-}
-
 // Draws when all is open and nothing moves, then writes what is seen. No frame before that, and time goes in
 // equal steps: the same picture comes out each time.
 WindowEnd take_picture(GLFWwindow* window, Workbench& bench, const WindowOptions& options) {
@@ -151,11 +123,10 @@ WindowEnd take_picture(GLFWwindow* window, Workbench& bench, const WindowOptions
 
 void interact(GLFWwindow* window, Workbench& bench, Loop& loop) {
   const auto begun = Clock::now();
-  auto last_frame = begun;
   while (!bench.closed()) {
-    wait(loop, last_frame);
-    last_frame = Clock::now();
-    draw(window, bench, std::chrono::duration<double>(last_frame - begun).count());
+    loop.pace.wait(bench);
+    loop.pace.drawn();
+    draw(window, bench, std::chrono::duration<double>(Clock::now() - begun).count());
     glfwSwapBuffers(window);
   }
 }

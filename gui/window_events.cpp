@@ -16,7 +16,7 @@ Loop& loop_of(GLFWwindow* window) {
 }
 
 void touched(GLFWwindow* window) {
-  loop_of(window).last_event = std::chrono::steady_clock::now();
+  loop_of(window).pace.touched();
 }
 
 void set_callbacks(GLFWwindow* window) {

@@ -1,7 +1,7 @@
 #pragma once
 // What GLFW tells of the window: that something happened, files that were dropped, that it shall close.
 
-#include <chrono>
+#include "gui/pace.h"
 
 struct GLFWwindow;
 
@@ -12,7 +12,7 @@ class Workbench;
 /// What the callbacks of GLFW reach.
 struct Loop {
   Workbench* bench = nullptr;
-  std::chrono::steady_clock::time_point last_event = std::chrono::steady_clock::now();
+  Pace pace;
 };
 
 /// From now on events of the window reach `loop`, which outlives it, before they reach ImGui, whose backend

@@ -1,0 +1,30 @@
+#pragma once
+// When to draw. See Note [When to draw].
+
+#include <chrono>
+
+#include "gui/workbench.h"
+
+namespace wide::gui {
+
+// Note [When to draw]
+// Nothing is drawn while nothing happens: the loop sleeps until an event comes, or a job has something to
+// show. After an event frames follow for kLively seconds, since tooltips, fades and layouts take more than
+// one. While a child process takes timings there is at most one frame a second, whatever the mouse does.
+inline constexpr double kLively = 0.7;
+inline constexpr double kWhileMeasuring = 1.0;
+inline constexpr double kWhileWorking = 0.1;  // progress of jobs
+
+class Pace {
+ public:
+  void touched() { last_event_ = Clock::now(); }  ///< the person did something
+  void drawn() { last_frame_ = Clock::now(); }    ///< a frame begins
+  /// Sleeps until there is something to draw; takes events of GLFW.
+  void wait(const Workbench& bench) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point last_event_ = Clock::now(), last_frame_ = Clock::now();
+};
+
+}  // namespace wide::gui
