@@ -8,6 +8,9 @@
 #include <optional>
 #include <set>
 
+#include "app/cancel_points.h"
+#include "app/capture/cpu_capture.h"
+#include "app/capture/node_facts.h"
 #include "app/made_up_inputs.h"
 #include "app/member_copies.h"
 #include "core/compare.h"
@@ -17,12 +20,16 @@
 #include "formats/error.h"
 #include "presets/preset.h"
 #include "presets/zoo/zoo.h"
+#include "profiler/trace/structure.h"
 
 namespace wide::app {
 namespace {
 
+using Clock = std::chrono::steady_clock;
 using gui::ModelView;
 using gui::NodeView;
+
+constexpr auto kPatience = std::chrono::milliseconds(20);  // between two questions whether to go on
 
 std::string value_name(const Graph& graph, ValueId id) {
   return graph.values[static_cast<std::size_t>(id)].name;
@@ -36,6 +43,14 @@ std::string type_text(const Value& value) {
     text.append(i == 0 ? "" : ", ").append(size ? std::to_string(*size) : "?");
   }
   return text + "]";
+}
+
+// Of its first result that is used.
+std::string node_name(const Graph& graph, std::size_t index) {
+  for (const auto id : graph.nodes[index].results) {
+    if (id >= 0) return value_name(graph, id);
+  }
+  return "unused" + std::to_string(index);
 }
 
 std::string layouts_text(const std::vector<Layout>& operands, const std::vector<Layout>& results) {
@@ -104,15 +119,13 @@ NodeView node_view(const Graph& graph, const Plan& plan, const Uses& uses, std::
   });
   view.reads.assign(reads.begin(), reads.end());
   view.inputs.assign(inputs.begin(), inputs.end());
+  view.name = node_name(graph, index);
   for (const auto id : node.results) {
     if (id < 0) continue;
-    const auto& value = graph.values[static_cast<std::size_t>(id)];
-    view.name = value.name;
-    view.type = type_text(value);
+    view.type = type_text(graph.values[static_cast<std::size_t>(id)]);
     view.layout = std::string(name(plan.values[static_cast<std::size_t>(id)].layout));
     break;
   }
-  if (view.name.empty()) view.name = "unused" + std::to_string(index);
   return view;
 }
 
@@ -167,10 +180,39 @@ std::map<std::string, std::int64_t> sizes_of(const std::string& subject) {
   return {};
 }
 
+// What each node called in the pass that was captured: work by name, in the order of first calls. Changes of
+// layout stand with the node that wanted them.
+gui::Calls calls_of(const Graph& graph, const profiler::Trace& trace) {
+  const auto structure = profiler::structure(trace);
+  gui::Calls calls;
+  for (const auto slice : structure.order) {
+    const auto node = trace.slices.node(slice);
+    if (!structure.work[slice] || node < 0 || !structure.counts(trace, slice)) continue;
+    const auto name = trace.names[trace.slices.name(slice)];
+    bool conversion = false;
+    for (auto around = structure.parent[slice]; around >= 0;
+         around = structure.parent[static_cast<std::size_t>(around)]) {
+      const auto kind = trace.slices.kind(static_cast<std::size_t>(around));
+      conversion = conversion || kind == profiler::Kind::kConversion;
+    }
+    auto& list = calls[node_name(graph, static_cast<std::size_t>(node))];
+    const auto known = std::find_if(list.begin(), list.end(), [&](const gui::CallView& one) {
+      return one.name == name && one.conversion == conversion;
+    });
+    if (known != list.end()) {
+      ++known->count;
+    } else {
+      list.push_back({std::string(name), 1, conversion});
+    }
+  }
+  return calls;
+}
+
 class ModelBench final : public gui::Bench {
  public:
   std::shared_ptr<const ModelView> open(const gui::ModelSource& source, const gui::BuildWish& wish,
                                         const gui::Told& told) override {
+    const Asking asking(*this, told);
     Open open{.source = source};
     told(0.05, "reading " + gui::title(source));
     if (source.subject.empty()) {
@@ -194,6 +236,7 @@ class ModelBench final : public gui::Bench {
 
   std::shared_ptr<const ModelView> build(const gui::BuildWish& wish, const gui::Told& told) override {
     if (!open_) throw Error("run", "no model is open");
+    const Asking asking(*this, told);
     return built(*open_, wish, told);
   }
 
@@ -201,13 +244,20 @@ class ModelBench final : public gui::Bench {
     if (!model_) throw Error("run", "no model is open");
     const auto begun = std::chrono::steady_clock::now();
     gui::ProofView view;
+    const Asking asking(*this, told);
     const auto& build = model_->build(open_->inputs);
     view.refusal = unprovable(build.plan());
     if (!view.refusal.empty()) return view;
     told(0.1, "each member against its own run");
-    view.members = member_errors(depth(build.canonical), told);
-    told(0.6, "float64 reference and cross-talk");
-    const auto proof = wide::prove(*model_, open_->inputs);
+    Proof proof;
+    try {
+      view.members = member_errors(depth(build.canonical), told);
+      told(0.6, "float64 reference and cross-talk");
+      proof = wide::prove(*model_, open_->inputs);
+    } catch (...) {
+      model_->reset();  // what a pass that was cut short has written is not kept
+      throw;
+    }
     view.passed = proof.passed();
     for (const auto& member : view.members) view.passed = view.passed && member.passed;
     for (const auto& check : proof.checks) {
@@ -218,12 +268,45 @@ class ModelBench final : public gui::Bench {
     return view;
   }
 
+  gui::Calls calls(const gui::Told& told) override {
+    if (!model_) throw Error("run", "no model is open");
+    told(-1, "a pass of all members");
+    const auto& build = model_->build(open_->inputs);
+    model_->reset();
+    model_->forward(open_->inputs);  // what a first pass alone does is not looked at
+    CpuCapture capture({"", "wide", model_->members(), wide_nodes(build, model_->members())});
+    capture.pass([&] { model_->forward(open_->inputs); });
+    const auto trace = capture.finish();
+    model_->reset();
+    return calls_of(build.optimized, trace);
+  }
+
   void close() override {
     model_.reset();
     open_.reset();
   }
 
  private:
+  // While it lives, work on the model asks now and then whether it is cancelled.
+  class Asking {
+   public:
+    Asking(ModelBench& bench, const gui::Told& told)
+        : bench_(bench), points_([&told, last = Clock::now()]() mutable {
+            if (Clock::now() - last < kPatience) return;
+            last = Clock::now();
+            told.check();
+          }) {
+      bench_.told_ = &told;
+    }
+    ~Asking() { bench_.told_ = nullptr; }
+    Asking(const Asking&) = delete;
+    Asking& operator=(const Asking&) = delete;
+
+   private:
+    ModelBench& bench_;
+    CancelPoints points_;
+  };
+
   // What is kept to build again: members share their tensors with the model.
   struct Open {
     gui::ModelSource source;
@@ -240,6 +323,10 @@ class ModelBench final : public gui::Bench {
     options.costs = std::make_shared<CostBook>(CostBook::default_file());
     options.tuning.tuning = Tuning::kCached;
     options.pipeline.snapshots = true;
+    options.pipeline.cancelled = [this] {
+      if (told_ != nullptr) told_->check();
+      return false;
+    };
     told(0.3, "building");
     auto model = std::make_unique<WideModel>(open.graph, open.members, options);
     if (open.inputs.empty()) open.inputs = made_up_inputs(*model, 0);
@@ -331,6 +418,7 @@ class ModelBench final : public gui::Bench {
     return errors;
   }
 
+  const gui::Told* told_ = nullptr;  // of the job that runs; null between jobs
   std::optional<Open> open_;
   std::unique_ptr<WideModel> model_;
 };

@@ -138,6 +138,15 @@ ModelSource source_of(const std::vector<std::string>& paths, const ModelSource& 
   return source;
 }
 
+std::string source_of_kernel(const std::string& call) {
+  for (const auto& [name, file] : {std::pair{"wide::scale_shift", "rows"},
+                                   {"wide::normalize_rows", "rows"},
+                                   {"wide::small_gemm", "small_gemm"}}) {
+    if (call == name) return std::string("primitives/kernels/").append(file).append(".cpp");
+  }
+  return "";
+}
+
 const NodeView* ModelView::find(const std::string& node) const {
   const auto found =
       std::find_if(graph.begin(), graph.end(), [&](const NodeView& one) { return one.name == node; });

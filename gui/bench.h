@@ -144,8 +144,28 @@ struct ProofView {
   double seconds = 0;
 };
 
-/// Told what is being done, with a share in [0, 1] or below 0; throws to cancel.
-using Told = std::function<void(double fraction, const std::string& what)>;
+/// One of the kernels or library calls that run a node.
+struct CallView {
+  std::string name;         ///< "aten::bmm", "wide::small_gemm"
+  std::int64_t count = 0;   ///< in one pass
+  bool conversion = false;  ///< changes a layout before the node
+};
+using Calls = std::map<std::string, std::vector<CallView>>;  ///< by the node's name
+
+/// The file of the source tree that has a kernel of ours, "primitives/kernels/rows.cpp"; empty: it is a
+/// library's.
+std::string source_of_kernel(const std::string& call);
+
+/// Who asks for work: is told what is being done, and may cancel it.
+struct Told {
+  std::function<void(double fraction, const std::string& what)> tell;  ///< a share in [0, 1], or below 0
+  std::function<void()> check;  ///< throws when the work is cancelled; quick
+
+  void operator()(double fraction, const std::string& what) const {
+    check();
+    tell(fraction, what);
+  }
+};
 
 class Bench {
  public:
@@ -157,6 +177,8 @@ class Bench {
   virtual std::shared_ptr<const ModelView> build(const BuildWish& wish, const Told& told) = 0;
   /// Proves what was built last. Throws wide::Error.
   virtual ProofView prove(const Told& told) = 0;
+  /// Runs a pass of what was built last and says what each node called. Throws wide::Error.
+  virtual Calls calls(const Told& told) = 0;
   virtual void close() = 0;
 };
 

@@ -24,6 +24,7 @@ void add_panels(Workbench& bench) {
                    [strategies, &bench](const Ui& ui) { draw(*strategies, bench, ui); }});
   add_results_panels(bench);
   const auto inspector = std::make_shared<InspectorPanel>();
+  add_commands(*inspector, bench);
   bench.add_panel({"inspector", "Inspector", icon::kInspector, Place::kRight,
                    [inspector, &bench](const Ui& ui) { draw(*inspector, bench, ui); }});
   const auto jobs = std::make_shared<JobsPanel>();

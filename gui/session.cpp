@@ -14,10 +14,8 @@ namespace wide::gui {
 namespace {
 
 Told told(const JobContext& context) {
-  return [context](double fraction, const std::string& what) {
-    context.check();
-    context.progress(fraction, what);
-  };
+  return {[context](double fraction, const std::string& what) { context.progress(fraction, what); },
+          [context] { context.check(); }};
 }
 
 }  // namespace
@@ -31,15 +29,40 @@ std::string chosen(const BuildWish& wish, const NodeView& node) {
   return wish.all;
 }
 
+void Session::note_changes() {
+  constexpr std::size_t kMost = 100;
+  if (history.last == wish) return;
+  history.undo.push_back(std::move(history.last));
+  if (history.undo.size() > kMost) history.undo.erase(history.undo.begin());
+  history.redo.clear();
+  history.last = wish;
+}
+
+void Session::undo() {
+  if (history.undo.empty()) return;
+  history.redo.push_back(std::move(wish));
+  wish = history.last = std::move(history.undo.back());
+  history.undo.pop_back();
+}
+
+void Session::redo() {
+  if (history.redo.empty()) return;
+  history.undo.push_back(std::move(wish));
+  wish = history.last = std::move(history.redo.back());
+  history.redo.pop_back();
+}
+
 void Workbench::show_model(std::shared_ptr<const ModelView> model) {
   const bool another = !session.model || !(session.model->source == model->source);
   const BuildWish free{.mode = model->wish.mode};
   if (another || model->wish == free) session.planned = model;
   session.model = std::move(model);
   session.proof.reset();
+  session.calls.reset();
   ++session.revision;
   if (another) {
     session.wish = session.model->wish;
+    session.history = {.last = session.wish};
     const auto& graph = session.model->graph;
     const auto first =
         std::find_if(graph.begin(), graph.end(), [](const NodeView& node) { return node.choosable(); });
@@ -106,6 +129,17 @@ void Workbench::prove() {
                    notices.post(Level::kError, name + " computes wrong numbers",
                                 text + "; the table in Strategies names the members and where they differ");
                  }
+               };
+             });
+}
+
+void Workbench::look_at_calls() {
+  if (!session.model) return;
+  jobs.start(Lane::kEngine, "Looking at what " + session.model->name + " calls",
+             [this, revision = session.revision, bench = host.bench](const JobContext& context) -> Apply {
+               auto calls = bench->calls(told(context));
+               return [this, revision, calls = std::move(calls)] {
+                 if (revision == session.revision) session.calls = calls;
                };
              });
 }

@@ -173,6 +173,86 @@ void tooltip(std::string_view text) {
   ImGui::EndTooltip();
 }
 
+void row_menu(const Ui& ui, const std::vector<std::string>& cells) {
+  if (!ImGui::BeginPopupContextItem()) return;
+  std::string row, copied;
+  for (const auto& cell : cells) {
+    if (cell.empty()) continue;
+    row.append(row.empty() ? "" : "\t").append(cell);
+    ImGui::PushID(static_cast<int>(&cell - cells.data()));
+    if (ImGui::MenuItem(("Copy  " + fitting(cell, 20 * em())).c_str())) copied = cell;
+    ImGui::PopID();
+  }
+  if (ImGui::MenuItem("Copy the row")) copied = row;
+  if (!copied.empty()) {
+    ImGui::SetClipboardText(copied.c_str());
+    ui.notices.post(Level::kInfo, "Copied", copied);
+  }
+  ImGui::EndPopup();
+}
+
+std::string fitting(const std::string& text, float width) {
+  if (ImGui::CalcTextSize(text.c_str()).x <= width) return text;
+  // By halves: texts may be long.
+  std::size_t fits = 0, most = text.size();
+  while (fits < most) {
+    const auto middle = (fits + most + 1) / 2;
+    if (ImGui::CalcTextSize((text.substr(0, middle) + "…").c_str()).x <= width) {
+      fits = middle;
+    } else {
+      most = middle - 1;
+    }
+  }
+  while (fits > 0 && (static_cast<unsigned char>(text[fits]) & 0xC0U) == 0x80) --fits;  // no half a letter
+  return text.substr(0, fits) + "…";
+}
+
+bool fitted_text(std::string_view text, float width) {
+  auto* window = ImGui::GetCurrentWindow();
+  if (window->SkipItems) return true;
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto size = ImGui::CalcTextSize(begin, end);
+  const float room = width > 0 ? width : ImGui::GetContentRegionAvail().x;
+  const bool fits = size.x <= room + 0.5F;
+  // A column asks what it holds how wide it should be; elsewhere nothing is wider than its room.
+  const ImVec2 taken(ImGui::GetCurrentTable() ? size.x : std::min(size.x, room), size.y);
+  const ImVec2 at(window->DC.CursorPos.x, window->DC.CursorPos.y + window->DC.CurrLineTextBaseOffset);
+  ImGui::ItemSize(taken, 0);
+  if (!ImGui::ItemAdd({at, {at.x + taken.x, at.y + taken.y}}, 0)) return fits;
+  if (fits) {
+    ImGui::RenderText(at, begin, end, false);
+  } else {
+    ImGui::RenderTextEllipsis(window->DrawList, at, {at.x + room, at.y + size.y}, at.x + room, begin, end,
+                              &size);
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(text);
+  }
+  return fits;
+}
+
+bool begin_combo(const char* id, const std::string& preview, int flags) {
+  const float width = ImGui::CalcItemWidth() - 2 * ImGui::GetStyle().FramePadding.x;
+  const float arrow = ImGui::GetFrameHeight();
+  // The arrow goes before a letter does.
+  if (ImGui::CalcTextSize(preview.c_str()).x > width - arrow) flags |= ImGuiComboFlags_NoArrowButton;
+  const auto shown = fitting(preview, width);
+  const bool open = ImGui::BeginCombo(id, shown.c_str(), flags);
+  if (!open && shown != preview && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(preview);
+  return open;
+}
+
+bool combo(const char* id, int& which, std::initializer_list<const char*> names) {
+  bool changed = false;
+  if (!begin_combo(id, names.begin()[which])) return false;
+  int index = 0;
+  for (const char* name : names) {
+    if (ImGui::Selectable(name, index == which)) changed = index != which, which = index;
+    ++index;
+  }
+  ImGui::EndCombo();
+  return changed;
+}
+
 std::string time_text(double microseconds) {
   return scaled(microseconds, {{1e6, "s"}, {1e3, "ms"}, {1, "µs"}, {1e-3, "ns"}});
 }

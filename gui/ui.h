@@ -9,8 +9,10 @@
 
 #include <imgui.h>
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gui/commands.h"
 #include "gui/jobs.h"
@@ -62,12 +64,25 @@ void copy_command_line(const Ui& ui, const std::string& command_line);
 void heading(const Ui& ui, const char* text);
 /// Text in the faint colour, wrapped at the panel's edge.
 void faint_text(const Ui& ui, std::string_view text);
+/// As much of a text as fits into `width` pixels, with an ellipsis where something is left out.
+std::string fitting(const std::string& text, float width);
+/// One line of text; what does not fit into `width` pixels (0: the cell or space left) becomes an ellipsis,
+/// and the tooltip then says it all. True where all fits.
+bool fitted_text(std::string_view text, float width = 0);
+/// ImGui::BeginCombo with an ellipsis and a tooltip where what is chosen does not fit.
+bool begin_combo(const char* id, const std::string& preview, int flags = 0);
+/// One of a few names by its index; true when it changed.
+bool combo(const char* id, int& which, std::initializer_list<const char*> names);
 /// Text at the right edge of the cell or of the space left: numbers in tables.
 void right_text(std::string_view text);
 /// Word and icon in the colour of its meaning.
 void badge(const Ui& ui, Level level, std::string_view word);
 /// Tooltip for the last item, wrapped, after ImGui's usual delay.
 void tooltip(std::string_view text);
+
+/// To be called behind what stands for a whole row: a right click on it offers to copy each of these cells,
+/// or the row. Empty cells are left out.
+void row_menu(const Ui& ui, const std::vector<std::string>& cells);
 
 /// Three significant figures with a unit: "1.52 ms", "38.0 MB", "74.0 k". `microseconds` below 0 or not
 /// finite: "–".

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <thread>
 
+#include "app/sweep_job.h"
 #include "gui/icons.h"
 
 namespace wide::gui {
@@ -21,21 +21,6 @@ std::string local_time() {
   return text;
 }
 
-std::string device_text(const app::Engine& engine) {
-  std::string text;
-  if (!engine.devices) return text;
-  for (const auto& device : engine.devices()) {
-    if (!device.usable) continue;
-    if (!text.empty()) text += "   ";
-    text += device.name;
-    if (!device.description.empty()) text.append(": ").append(device.description);
-  }
-  text.append(", ")
-      .append(std::to_string(std::max(1U, std::thread::hardware_concurrency())))
-      .append(" threads");
-  return text;
-}
-
 }  // namespace
 
 Workbench::Workbench(Host given, Settings kept, bool with_demo)
@@ -43,7 +28,6 @@ Workbench::Workbench(Host given, Settings kept, bool with_demo)
   theme = settings.dark ? dark_theme() : light_theme();
   notices.time_text =
       demo ? std::function<std::string()>([] { return std::string("12:00:00"); }) : local_time;
-  device_text_ = demo ? "cpu: demo" : device_text(host.engine);
   jobs.failed = [this](const JobView& job) {
     notices.post(Level::kError, job.title + " did not work", job.text);
   };
@@ -64,6 +48,11 @@ Workbench::~Workbench() = default;
 Ui Workbench::ui() const {
   auto& self = const_cast<Workbench&>(*this);
   return {theme, fonts, self.commands, self.jobs, self.notices, self.selection, now_, demo, host.program};
+}
+
+const profiler::Facts& Workbench::machine() const {
+  if (!machine_) machine_ = app::machine_facts(host.engine);
+  return *machine_;
 }
 
 void Workbench::add_panel(Panel panel) {
@@ -125,6 +114,7 @@ void Workbench::frame(double now) {
     theme = settings.dark ? dark_theme() : light_theme();
   }
   jobs.pump();
+  session.note_changes();
   notices.expire(now);
   const auto seen = ui();
   if (restyle_) {
@@ -141,8 +131,9 @@ void Workbench::frame(double now) {
     if (panel.raise) ImGui::SetNextWindowFocus();
     panel.raise = false;
     ImGui::SetNextWindowSize({30 * em(), 20 * em()}, ImGuiCond_FirstUseEver);
-    std::string label = panel.icon;
-    label.append("  ").append(panel.title).append("###").append(panel.title);
+    // Where tabs are short their words say more than their pictures.
+    std::string label = compact_ ? "" : panel.icon;
+    label.append(compact_ ? "" : "  ").append(panel.title).append("###").append(panel.title);
     if (ImGui::Begin(label.c_str(), &panel.open, ImGuiWindowFlags_NoCollapse)) panel.draw(seen);
     ImGui::End();
   }
@@ -200,21 +191,17 @@ void Workbench::draw_menu(const Ui& ui) {
   }
   const float room = ImGui::GetContentRegionAvail().x;
   const float search_width = std::min(20 * em(), 0.45F * room);
-  const auto& status = device_text_;
-  const float status_width = ImGui::CalcTextSize(status.c_str()).x;
-  const bool status_fits = room > search_width + status_width + 4 * em();
-  ImGui::SetCursorPosX(ImGui::GetCursorPosX() +
-                       std::max(0.0F, (room - search_width - (status_fits ? status_width : 0)) / 2));
+  update(status, *this);
+  const float status_width = fit_status(status, room - search_width - 2 * em());
+  ImGui::SetCursorPosX(ImGui::GetCursorPosX() + std::max(0.0F, (room - search_width - status_width) / 2));
   ImGui::PushStyleColor(ImGuiCol_Text, theme.faint);
   constexpr const char* kWhole = "\xef\x80\x82  search commands   Ctrl+Shift+P###search";
   const bool whole = ImGui::CalcTextSize(kWhole, nullptr, true).x + em() < search_width;
   if (ImGui::Button(whole ? kWhole : "\xef\x80\x82  search###search", {search_width, 0})) palette.open();
   ImGui::PopStyleColor();
-  if (status_fits) {
-    ImGui::PushStyleColor(ImGuiCol_Text, theme.faint);
-    right_text(status);
-    ImGui::PopStyleColor();
-  }
+  ImGui::SetCursorPosX(ImGui::GetCursorPosX() +
+                       std::max(0.0F, ImGui::GetContentRegionAvail().x - status_width));
+  draw_status(status, ui);
   ImGui::EndMainMenuBar();
 }
 
@@ -222,6 +209,20 @@ void Workbench::default_layout(unsigned dock) {
   ImGui::DockBuilderRemoveNode(dock);
   ImGui::DockBuilderAddNode(dock, ImGuiDockNodeFlags_DockSpace);
   ImGui::DockBuilderSetNodeSize(dock, ImGui::GetMainViewport()->WorkSize);
+  // Large text in a small window: two columns of tabs instead of four.
+  if (compact_) {
+    ImGuiID main = dock;
+    ImGuiID side = ImGui::DockBuilderSplitNode(main, ImGuiDir_Left, 0.36F, nullptr, &main);
+    const ImGuiID work = ImGui::DockBuilderSplitNode(side, ImGuiDir_Down, 0.30F, nullptr, &side);
+    for (auto& panel : panels) {
+      const bool of_work = panel.place == Place::kLeftBelow || panel.place == Place::kBelow;
+      const ImGuiID node = panel.place == Place::kMiddle ? main : of_work ? work : side;
+      ImGui::DockBuilderDockWindow(("###" + panel.title).c_str(), node);
+      panel.open = true;
+    }
+    ImGui::DockBuilderFinish(dock);
+    return;
+  }
   ImGuiID middle = dock;
   const ImGuiID below = ImGui::DockBuilderSplitNode(middle, ImGuiDir_Down, 0.15F, nullptr, &middle);
   ImGuiID left = ImGui::DockBuilderSplitNode(middle, ImGuiDir_Left, 0.235F, nullptr, &middle);
@@ -240,10 +241,19 @@ void Workbench::default_layout(unsigned dock) {
   ImGui::DockBuilderFinish(dock);
 }
 
+bool Workbench::is_compact() const {
+  constexpr float kWide = 56, kHigh = 34;  // em
+  const auto& style = ImGui::GetStyle();
+  const float size = style.FontSizeBase * style.FontScaleMain * style.FontScaleDpi;
+  const auto room = ImGui::GetMainViewport()->WorkSize;
+  return room.x < kWide * size || room.y < kHigh * size;
+}
+
 void Workbench::draw_dock() {
   const ImGuiID dock = ImGui::GetID("workbench");
   const bool first = !laid_out_;
   laid_out_ = true;
+  if (first || reset_layout_) compact_ = is_compact();
   if (reset_layout_ || (first && ImGui::DockBuilderGetNode(dock) == nullptr)) {
     default_layout(dock);
     if (first || reset_layout_) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,10 @@
 #include "gui/palette.h"
 #include "gui/session.h"
 #include "gui/settings.h"
+#include "gui/status.h"
 #include "gui/ui.h"
 #include "gui/window.h"
+#include "profiler/machine.h"
 
 namespace wide::gui {
 
@@ -48,6 +51,8 @@ class Workbench {
   /// Builds what `session.wish` says.
   void build();
   void prove();
+  /// Runs a pass and keeps what each node called, for the inspector.
+  void look_at_calls();
   /// Lets a child process time what no earlier run has timed, then builds with what it found.
   void measure();
 
@@ -59,6 +64,8 @@ class Workbench {
   /// The theme and scale of the settings, in ImGui's style. Also when the display's scale changes.
   void restyle(float display_scale);
   Ui ui() const;
+  /// Facts of this machine, as they key its results; looked up when first asked for.
+  const profiler::Facts& machine() const;
 
   Host host;
   Settings settings;
@@ -72,6 +79,7 @@ class Workbench {
   FileDialog files;
   std::shared_ptr<ResultsPanels> results;  ///< state of sweep, profile and history
   Palette palette;
+  StatusBar status;
   std::vector<Panel> panels;
   std::function<void()> settings_changed;  ///< the window keeps them
 
@@ -83,6 +91,7 @@ class Workbench {
   void draw_menu_items(const Ui& ui, const std::string& menu);
   void draw_dock();
   void default_layout(unsigned dock);
+  bool is_compact() const;
   void draw_notices(const Ui& ui);
   void draw_closing();
   void draw_help(const Ui& ui);
@@ -91,9 +100,10 @@ class Workbench {
 
   double now_ = 0;
   float display_scale_ = 1;
+  bool compact_ = false;  ///< as it was when panels were last laid out
   bool restyle_ = true, reset_layout_ = false, laid_out_ = false;
   bool closing_ = false, closed_ = false, help_ = false;
-  std::string device_text_;
+  mutable std::optional<profiler::Facts> machine_;
 
  public:
   Jobs jobs;  ///< the last member: its threads end before what they use

@@ -82,18 +82,6 @@ BoxText text_of(const GraphBox& box, const ModelView& model, const Theme& theme)
   return {node.kind, line, time, colour_of(theme, node)};
 }
 
-// As much of a text as fits, with an ellipsis.
-std::string fitting(const std::string& text, float width) {
-  if (ImGui::CalcTextSize(text.c_str()).x <= width) return text;
-  auto cut = text;
-  while (!cut.empty() && ImGui::CalcTextSize((cut + "…").c_str()).x > width) {
-    do cut.pop_back();
-    while (!cut.empty() && (static_cast<unsigned char>(cut.back()) & 0xC0) == 0x80);
-    if (!cut.empty() && static_cast<unsigned char>(cut.back()) >= 0xC0) cut.pop_back();
-  }
-  return cut + "…";
-}
-
 void draw_box(std::size_t index, const GraphBox& box, const ModelView& model, const Ui& ui, bool faded_out) {
   const auto text = text_of(box, model, ui.theme);
   const float e = em();
@@ -140,6 +128,18 @@ bool matches(const GraphBox& box, const ModelView& model, const std::string& fil
     return node.op.find(filter) != std::string::npos || node.strategy.find(filter) != std::string::npos ||
            node.module.find(filter) != std::string::npos;
   });
+}
+
+// A box in full: its text may be cut where it stands.
+std::string about(const GraphBox& box, const ModelView& model, const Ui& ui) {
+  const auto text = text_of(box, model, ui.theme);
+  auto whole = text.title;
+  if (box.module.empty() && !box.nodes.empty())
+    whole.append("  %").append(model.graph[box.nodes.front()].name);
+  whole.append("\n").append(text.line);
+  if (!text.time.empty()) whole.append("\n").append(text.time);
+  if (!box.module.empty()) whole.append("\nA double click unfolds it.");
+  return whole;
 }
 
 // A new model, another folding or another size of text: the picture is made anew.
@@ -202,7 +202,7 @@ void style_editor(const Theme& theme) {
 }
 
 // The editor's selection and the window's follow each other.
-void follow_selection(GraphPanel& panel, const ModelView& model, const Ui& ui) {
+void follow_selection(GraphPanel& panel, const ModelView& model, const Ui& ui, ImVec2 low, ImVec2 high) {
   if (ed::HasSelectionChanged() && panel.shown_node == ui.selection.node) {
     ed::NodeId id;
     if (ed::GetSelectedNodes(&id, 1) == 1) {
@@ -216,7 +216,11 @@ void follow_selection(GraphPanel& panel, const ModelView& model, const Ui& ui) {
   } else if (panel.shown_node != ui.selection.node) {
     panel.shown_node = ui.selection.node;
     const auto box = box_with(panel.picture, model, ui.selection.node);
-    if (box < panel.picture.boxes.size()) ed::SelectNode(node_id(box));
+    if (box >= panel.picture.boxes.size()) return;
+    ed::SelectNode(node_id(box));
+    const auto at = ed::CanvasToScreen(ed::GetNodePosition(node_id(box)));
+    const bool seen = at.x >= low.x && at.y >= low.y && at.x < high.x - 2 * em() && at.y < high.y - 2 * em();
+    if (!seen && panel.fit == 0) ed::NavigateToSelection(false, 0.25F);
   }
 }
 
@@ -226,6 +230,7 @@ void draw_nodes(GraphPanel& panel, const Session& session, const Ui& ui) {
   ed::SetCurrentEditor(panel.editor->context);
   style_editor(ui.theme);
   ed::EnableShortcuts(false);
+  const auto low = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   ed::Begin("##nodes");
   for (std::size_t i = 0; i < panel.picture.boxes.size(); ++i) {
     draw_box(i, panel.picture.boxes[i], model, ui, !matches(panel.picture.boxes[i], model, panel.filter));
@@ -234,7 +239,7 @@ void draw_nodes(GraphPanel& panel, const Session& session, const Ui& ui) {
   for (const auto& [from, to] : panel.picture.links) {
     ed::Link(link++, out_pin(from), in_pin(to), faded(ui.theme.neutral, 0.8F), 1.5F);
   }
-  follow_selection(panel, model, ui);
+  follow_selection(panel, model, ui, low, {low.x + room.x, low.y + room.y});
   if (const auto twice = ed::GetDoubleClickedNode()) {
     const auto& box = panel.picture.boxes[box_of(twice)];
     if (!box.module.empty()) {
@@ -244,8 +249,11 @@ void draw_nodes(GraphPanel& panel, const Session& session, const Ui& ui) {
     }
   }
   if (panel.fit > 0 && --panel.fit == 0) ed::NavigateToContent(0);
+  const auto hovered = ed::GetHoveredNode();
   ed::End();
   ed::SetCurrentEditor(nullptr);
+  panel.snapshot.area(ui, low, {low.x + room.x, low.y + room.y});
+  if (hovered) tooltip(about(panel.picture.boxes[box_of(hovered)], model, ui));
 }
 
 // "%name" that a line of text defines; empty: none.
@@ -271,6 +279,9 @@ void draw_text(GraphPanel& panel, const ModelView& model, const Ui& ui) {
     ImGui::PushFont(ui.fonts.mono, 0);
     std::string_view rest = stage.text;
     std::string at;  // a note below a node belongs to it
+    // A node chosen in another panel comes into view.
+    const bool reveal = panel.shown_line != ui.selection.node;
+    panel.shown_line = ui.selection.node;
     for (int number = 0; !rest.empty(); ++number) {
       const auto end = std::min(rest.find('\n'), rest.size());
       const auto line = rest.substr(0, end);
@@ -287,8 +298,9 @@ void draw_text(GraphPanel& panel, const ModelView& model, const Ui& ui) {
       if (ImGui::Selectable("###line", known != nullptr && ui.selection.node == at, 0,
                             {std::max(width, ImGui::GetContentRegionAvail().x), 0}) &&
           known) {
-        ui.selection.choose_node(at);
+        ui.selection.choose_node(panel.shown_line = at);
       }
+      if (reveal && known != nullptr && ui.selection.node == at && !note) ImGui::SetScrollHereY(0.5F);
       ImGui::GetWindowDrawList()->AddText(begin, ImGui::GetColorU32(ImGuiCol_Text), line.data(),
                                           line.data() + line.size());
       ImGui::PopStyleColor();
@@ -304,7 +316,7 @@ void draw_stage_choice(GraphPanel& panel, const ModelView& model, const Ui& ui) 
   ImGui::SetNextItemWidth(std::min(10 * em(), ImGui::GetContentRegionAvail().x));
   const auto* found = stage_of(panel, model);
   const auto shown = found ? found->name : std::string();
-  if (ImGui::BeginCombo("##stage", ("after " + shown).c_str())) {
+  if (begin_combo("##stage", "after " + shown)) {
     for (const auto& stage : model.stages) {
       if (ImGui::Selectable(stage.name.c_str(), stage.name == shown)) panel.stage = stage.name;
     }
@@ -330,6 +342,8 @@ void draw_bar(GraphPanel& panel, const ModelView& model, const Ui& ui) {
   command_button(ui, "graph.fold", "Fold all###fold");
   same_line_if_fits("Unfold all");
   command_button(ui, "graph.unfold", "Unfold all###unfold");
+  same_line_if_fits("xxx Export");
+  command_button(ui, "graph.export_png", "\xef\x95\xae  Export###export");
   if (model.constant == 0) return;
   same_line_if_fits("xxx Constants");
   ImGui::Checkbox("Constants", &panel.constants);
@@ -360,6 +374,17 @@ void add_commands(GraphPanel& panel, Workbench& bench) {
                       .title = "Unfold all modules of the graph",
                       .run = [&panel](const std::string&) { panel.folded.clear(); },
                       .refuse = [&panel] { return panel.folded.empty() ? "no module is folded" : ""; }});
+  bench.commands.add({.id = "graph.export_png",
+                      .title = "Export the graph as PNG…",
+                      .icon = icon::kExport,
+                      .run =
+                          [&panel](const std::string& path) {
+                            panel.text = false;
+                            if (!path.empty()) return panel.snapshot.want(path);
+                            panel.save.open_here("Where to write it", "graph.png",
+                                                 [&panel](const auto& file) { panel.snapshot.want(file); });
+                          },
+                      .refuse = no_model});
   bench.commands.add({.id = "graph.text",
                       .title = "Show the graph as text",
                       .menu = "View",
@@ -376,6 +401,7 @@ void draw(GraphPanel& panel, Workbench& bench, const Ui& ui) {
                 "file.sample", "Load a sample###sample");
     return;
   }
+  panel.save.draw(ui);
   draw_bar(panel, *bench.session.model, ui);
   if (panel.text) {
     draw_text(panel, *bench.session.model, ui);

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "gui/panels/graph_layout.h"
+#include "gui/panels/shared/save_dialog.h"
+#include "gui/panels/shared/snapshot.h"
 #include "gui/workbench.h"
 
 namespace wide::gui {
@@ -23,6 +25,9 @@ struct GraphPanel {
   std::set<std::string> folded;  ///< module paths
   int fit = 0;                   ///< frames until the picture is fitted into the panel; 0: not asked for
 
+  SaveDialog save;
+  Snapshot snapshot;
+
   // Made from the above; see draw().
   struct Editor;
   std::unique_ptr<Editor> editor;
@@ -31,6 +36,7 @@ struct GraphPanel {
   std::uint64_t made_of = 0;  ///< revision of the session
   std::string made_for;       ///< folded modules and size of the font
   std::string shown_node;     ///< the selection as the editor was told
+  std::string shown_line;     ///< the selection as the text last showed it
 };
 
 void add_commands(GraphPanel& panel, Workbench& bench);

@@ -3,9 +3,13 @@
 #include <algorithm>
 
 #include "gui/icons.h"
+#include "gui/panels/inspector_kernel.h"
+#include "gui/panels/strategy_menu.h"
 
 namespace wide::gui {
 namespace {
+
+constexpr const char* kOfAuto = "AUTO takes it";
 
 void draw_operands(const NodeView& node, const Ui& ui) {
   heading(ui, "Values");
@@ -21,6 +25,12 @@ void draw_operands(const NodeView& node, const Ui& ui) {
       ImGui::PushTextWrapPos(0);
       ImGui::TextUnformatted(text->c_str());
       ImGui::PopTextWrapPos();
+      ImGui::PushID(3 * ImGui::TableGetRowIndex() + ImGui::TableGetColumnIndex());
+      if (ImGui::BeginPopupContextItem("cell")) {
+        if (ImGui::MenuItem("Copy")) ImGui::SetClipboardText(text->c_str());
+        ImGui::EndPopup();
+      }
+      ImGui::PopID();
     }
   };
   for (const auto& operand : node.operands) row("%" + operand.name, operand.type, operand.layout);
@@ -37,8 +47,9 @@ void draw_way(const Ui& ui, const std::string& name, const std::string& layouts,
   ImGui::TextUnformatted(used ? icon::kCheck : "");
   ImGui::SameLine();
   ImGui::SetCursorPosX(left + 1.5F * em());
-  ImGui::TextUnformatted(name.c_str());
-  if (!layouts.empty() && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(layouts);
+  const bool of_auto = layouts == kOfAuto;
+  const bool whole = fitted_text(of_auto ? "AUTO: " + name : name);
+  if (whole && !layouts.empty() && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(layouts);
   ImGui::TableNextColumn();
   right_text((measured ? "" : "~") + time_text(us));
   if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(measured ? "measured" : "estimated");
@@ -63,7 +74,9 @@ void draw_ways_narrow(const NodeView& node, const NodeView& offers, const Ui& ui
     ImGui::Text("%s %s", name == node.strategy ? icon::kCheck : icon::kCollapse, name.c_str());
     faint_text(ui, (measured ? "" : "~") + time_text(us));
   };
+  faint_text(ui, "AUTO takes");
   way(offers.strategy, offers.microseconds, offers.measured);
+  faint_text(ui, "others");
   for (const auto& other : offers.alternatives) way(other.strategy, other.microseconds, other.measured);
 }
 
@@ -75,7 +88,7 @@ void draw_ways_table(const NodeView& node, const NodeView& offers, const Ui& ui,
   ImGui::TableSetupColumn("time", ImGuiTableColumnFlags_WidthFixed, ImGui::CalcTextSize("~88.8 ms").x);
   if (roomy) ImGui::TableSetupColumn("how", ImGuiTableColumnFlags_WidthFixed);
   ImGui::TableSetupColumn("bar", ImGuiTableColumnFlags_WidthStretch, roomy ? 0.6F : 0.3F);
-  draw_way(ui, offers.strategy, "AUTO takes it", offers.microseconds, offers.measured, slowest,
+  draw_way(ui, offers.strategy, kOfAuto, offers.microseconds, offers.measured, slowest,
            node.strategy == offers.strategy, roomy);
   for (const auto& other : offers.alternatives) {
     draw_way(ui, other.strategy, other.layouts, other.microseconds, other.measured, slowest,
@@ -98,7 +111,29 @@ void draw_ways(const NodeView& node, const NodeView& offers, const Ui& ui) {
   }
 }
 
+// Another strategy for this node alone; what is chosen is built when the person says so.
+void draw_override(const NodeView& node, const NodeView& offers, Session& session) {
+  const auto now = chosen(session.wish, node);
+  if (ImGui::Button("\xef\x81\x84  Override###override")) ImGui::OpenPopup("override");
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip))
+    tooltip(now == "auto" ? std::string("Run this node by another strategy than AUTO's")
+                          : now + " was chosen; Edit, Undo takes the last choice back");
+  if (!ImGui::BeginPopup("override")) return;
+  const auto wanted = strategy_rows(offers, now);
+  if (!wanted.empty()) set_choice(session.wish.by_value, "%" + node.name, wanted);
+  ImGui::EndPopup();
+}
+
 }  // namespace
+
+void add_commands(InspectorPanel&, Workbench& bench) {
+  bench.commands.add({.id = "inspector.kernel",
+                      .title = "Look at what each node calls",
+                      .menu = "Run",
+                      .icon = icon::kChip,
+                      .run = [&bench](const std::string&) { bench.look_at_calls(); },
+                      .refuse = [&bench] { return bench.session.model ? "" : "no model is open"; }});
+}
 
 void draw(InspectorPanel&, Workbench& bench, const Ui& ui) {
   if (!bench.session.model) {
@@ -111,6 +146,7 @@ void draw(InspectorPanel&, Workbench& bench, const Ui& ui) {
   const auto* node = bench.session.model->find(ui.selection.node);
   if (!node) {
     faint_text(ui, "Select a node in Graph or Strategies.");
+    command_button(ui, "view.graph", "\xef\x95\x82  Show the graph###graph");
     return;
   }
   ImGui::PushFont(ui.fonts.bold, 0);
@@ -121,15 +157,27 @@ void draw(InspectorPanel&, Workbench& bench, const Ui& ui) {
   ImGui::Text("%%%s", node->name.c_str());
   ImGui::PopStyleColor();
   faint_text(ui, node->op + (node->module.empty() ? "" : "  at  " + node->module));
+  auto gives = node->type;
+  if (!node->layout.empty()) gives.append("  ").append(node->layout);
+  ImGui::PushTextWrapPos(0);
+  ImGui::TextUnformatted(gives.c_str());
+  ImGui::PopTextWrapPos();
   if (node->choosable()) {
     const auto* offers = bench.session.offers(node->name);
+    if (chosen(bench.session.wish, *node) != chosen(bench.session.model->wish, *node)) {
+      badge(ui, Level::kWarning, chosen(bench.session.wish, *node) + " is wanted, but not built yet");
+      command_button(ui, "strategies.build", "\xef\x9b\xa3  Build###build");
+    }
     draw_ways(*node, offers ? *offers : *node, ui);
-    command_button(ui, "view.strategies", "\xef\x87\x9e  Override…###override");
+    draw_override(*node, offers ? *offers : *node, bench.session);
+    same_line_if_fits("xxx All of them");
+    command_button(ui, "view.strategies", "\xef\x87\x9e  All of them###strategies");
   } else {
     badge(ui, Level::kInfo,
           node->strategy == "shared" ? "the same for all members: computed once a pass"
                                      : "never changes: computed once, at build");
   }
+  draw_kernel(*node, bench, ui);
   draw_operands(*node, ui);
   heading(ui, "Text");
   ImGui::PushFont(ui.fonts.mono, 0);

@@ -7,6 +7,7 @@ namespace wide::gui {
 
 struct InspectorPanel {};
 
+void add_commands(InspectorPanel& panel, Workbench& bench);
 void draw(InspectorPanel& panel, Workbench& bench, const Ui& ui);
 
 }  // namespace wide::gui

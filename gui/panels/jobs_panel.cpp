@@ -63,7 +63,7 @@ void draw(JobsPanel&, const Ui& ui) {
 void draw(LogPanel& panel, const Ui& ui) {
   constexpr std::array kWords = {"debug", "info", "warning", "error"};
   ImGui::SetNextItemWidth(7 * em());
-  ImGui::Combo("##least", &panel.least, kWords.data(), static_cast<int>(kWords.size()));
+  combo("##least", panel.least, {"debug", "info", "warning", "error"});
   ImGui::SameLine();
   ImGui::SetNextItemWidth(
       std::max(6 * em(), std::min(14 * em(), ImGui::GetContentRegionAvail().x - 8 * em())));

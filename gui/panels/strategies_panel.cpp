@@ -7,6 +7,7 @@
 #include <set>
 
 #include "gui/icons.h"
+#include "gui/panels/strategy_menu.h"
 
 namespace wide::gui {
 namespace {
@@ -15,52 +16,15 @@ constexpr auto kTable = ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerH | 
                         ImGuiTableFlags_Resizable | ImGuiTableFlags_Hideable |
                         ImGuiTableFlags_SizingStretchProp;
 
-// "grouped 0.41 ms" with the word that says where the number comes from.
-std::string offered(const std::string& strategy, double us, bool measured) {
-  auto text = strategy;
-  text.append("   ").append(time_text(us)).append(measured ? " measured" : " estimated");
-  return text;
-}
-
 // A combo of all that could run the node. Returns what was chosen; empty: nothing.
-std::string choose(const Ui& ui, const NodeView& offers, const std::string& now) {
+std::string choose(const NodeView& offers, const std::string& now) {
   std::string wanted;
   const auto shown = now == "auto" ? "AUTO: " + offers.strategy : now;
   ImGui::SetNextItemWidth(-1);
-  // The arrow goes before a letter does.
-  const bool tight = ImGui::CalcTextSize(shown.c_str()).x + 3 * em() > ImGui::GetContentRegionAvail().x;
-  if (!ImGui::BeginCombo("##strategy", shown.c_str(), tight ? ImGuiComboFlags_NoArrowButton : 0))
-    return wanted;
-  if (ImGui::Selectable(
-          ("AUTO: " + offered(offers.strategy, offers.microseconds, offers.measured) + "###auto").c_str(),
-          now == "auto"))
-    wanted = "auto";
-  std::set<std::string> named;
-  const auto row = [&](const std::string& strategy, double us, bool measured) {
-    if (!named.insert(strategy).second) return;
-    const auto label = offered(strategy, us, measured) + "###" + strategy;
-    if (ImGui::Selectable(label.c_str(), now == strategy)) wanted = strategy;
-  };
-  row(offers.strategy, offers.microseconds, offers.measured);
-  for (const auto& other : offers.alternatives) row(other.strategy, other.microseconds, other.measured);
-  for (const auto& refusal : offers.refusals) {
-    if (!named.insert(refusal.strategy).second) continue;
-    ImGui::BeginDisabled();
-    ImGui::Selectable((refusal.strategy + "   refused: " + refusal.reason).c_str());
-    ImGui::EndDisabled();
-  }
+  if (!begin_combo("##strategy", shown)) return wanted;
+  wanted = strategy_rows(offers, now);
   ImGui::EndCombo();
-  (void)ui;
   return wanted;
-}
-
-void set_choice(std::map<std::string, std::string>& choices, const std::string& what,
-                const std::string& strategy) {
-  if (strategy == "auto") {
-    choices.erase(what);
-  } else {
-    choices[what] = strategy;
-  }
 }
 
 // Which columns there is room for; what is left out stands in tooltips and in the inspector.
@@ -93,9 +57,8 @@ void refusals_cell(const Ui& ui, const NodeView& offers, const Columns& columns)
     text.append(text.empty() ? "" : "; ").append(refusal.strategy).append(": ").append(refusal.reason);
   }
   ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
-  ImGui::TextUnformatted(text.c_str());
+  fitted_text(text);
   ImGui::PopStyleColor();
-  if (!text.empty() && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(text);
 }
 
 void headers(const char* first, const char* second, const Columns& columns) {
@@ -121,6 +84,9 @@ void draw_by_node(StrategiesPanel& panel, Session& session, const Ui& ui) {
   const auto columns = columns_for(ImGui::GetContentRegionAvail().x);
   if (!ImGui::BeginTable("##nodes", columns.count(), kTable)) return;
   headers("node", "operation", columns);
+  // A node chosen in another panel comes into view.
+  const bool reveal = panel.shown_node != ui.selection.node;
+  panel.shown_node = ui.selection.node;
   for (const auto& node : session.model->graph) {
     if (!node.choosable() || !matches(node, panel.filter)) continue;
     const auto* offers = session.offers(node.name);
@@ -129,23 +95,27 @@ void draw_by_node(StrategiesPanel& panel, Session& session, const Ui& ui) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::AlignTextToFramePadding();
-    const auto label = node.name + "###node";
+    const auto label = fitting(node.name, ImGui::GetContentRegionAvail().x) + "###node";
     if (ImGui::Selectable(label.c_str(), ui.selection.node == node.name,
                           ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowOverlap))
-      ui.selection.choose_node(node.name);
+      ui.selection.choose_node(panel.shown_node = node.name);
+    if (!label.starts_with(node.name + "#") && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip))
+      tooltip(node.name);
+    row_menu(ui, {node.name, node.kind, node.module, node.strategy, time_text(node.microseconds)});
+    if (reveal && ui.selection.node == node.name) ImGui::SetScrollHereY(0.5F);
     if (columns.second) {
       ImGui::TableNextColumn();
-      ImGui::TextUnformatted(node.kind.c_str());
+      fitted_text(node.kind);
       if (!node.module.empty()) {
         ImGui::SameLine();
         ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
-        ImGui::TextUnformatted(node.module.c_str());
+        fitted_text(node.module);
         ImGui::PopStyleColor();
       }
     }
     ImGui::TableNextColumn();
     const auto now = chosen(session.wish, node);
-    if (const auto wanted = choose(ui, *offers, now); !wanted.empty())
+    if (const auto wanted = choose(*offers, now); !wanted.empty())
       set_choice(session.wish.by_value, "%" + node.name, wanted);
     time_cell(ui, node, columns);
     refusals_cell(ui, *offers, columns);
@@ -186,20 +156,21 @@ void draw_by_kind(StrategiesPanel& panel, Session& session, const Ui& ui) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::AlignTextToFramePadding();
-    const auto label = kind + "  " + std::to_string(row.nodes) + "×###kind";
+    const auto whole = kind + "  " + std::to_string(row.nodes) + "×";
+    const auto label = fitting(whole, ImGui::GetContentRegionAvail().x) + "###kind";
     if (ImGui::Selectable(label.c_str(), ui.selection.op_kind == kind,
                           ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowOverlap))
       ui.selection.choose_kind(kind);
+    if (!label.starts_with(whole) && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(whole);
     if (columns.second) {
       std::string runs_by;
       for (const auto& strategy : row.runs_by) runs_by.append(runs_by.empty() ? "" : ", ").append(strategy);
       ImGui::TableNextColumn();
-      ImGui::TextUnformatted(runs_by.c_str());
+      fitted_text(runs_by);
     }
     ImGui::TableNextColumn();
     const auto found = session.wish.by_kind.find(kind);
-    if (const auto wanted =
-            choose(ui, row.merged, found == session.wish.by_kind.end() ? "auto" : found->second);
+    if (const auto wanted = choose(row.merged, found == session.wish.by_kind.end() ? "auto" : found->second);
         !wanted.empty())
       set_choice(session.wish.by_kind, kind, wanted);
     time_cell(ui, row.merged, columns);
@@ -215,31 +186,45 @@ std::string scientific(double value) {
   return text;
 }
 
+void draw_member(const MemberError& member, const Ui& ui, bool roomy) {
+  ImGui::PushID(member.member.c_str());
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  const auto shown = fitting(member.member, ImGui::GetContentRegionAvail().x) + "###member";
+  ImGui::Selectable(shown.c_str(), false, ImGuiSelectableFlags_SpanAllColumns);
+  auto about = member.member;
+  about.append(": ").append(member.worst).append("; allowed are ").append(scientific(member.tolerance));
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(about);
+  row_menu(ui, {member.member, member.passed ? "pass" : "FAIL", scientific(member.max_abs),
+                scientific(member.tolerance), member.worst});
+  ImGui::TableNextColumn();
+  badge(ui, member.passed ? Level::kInfo : Level::kError, member.passed ? "pass" : "FAIL");
+  ImGui::TableNextColumn();
+  right_text(scientific(member.max_abs));
+  if (roomy) {
+    ImGui::TableNextColumn();
+    right_text(scientific(member.tolerance));
+    ImGui::TableNextColumn();
+    fitted_text(member.worst);
+  }
+  ImGui::PopID();
+}
+
 void draw_proof(const ProofView& proof, const Ui& ui) {
   badge(ui, proof.passed ? Level::kInfo : Level::kError,
         proof.passed ? "every member computes what it computes alone"
                      : "wrong numbers: some member differs from its own run");
-  if (ImGui::BeginTable("##members", 5, kTable, {0, ImGui::GetContentRegionAvail().y * 0.55F})) {
+  // What there is no room for stands in the tooltip of the row.
+  const bool roomy = ImGui::GetContentRegionAvail().x > 30 * em();
+  if (ImGui::BeginTable("##members", roomy ? 5 : 3, kTable, {0, ImGui::GetContentRegionAvail().y * 0.55F})) {
     ImGui::TableSetupScrollFreeze(0, 1);
     ImGui::TableSetupColumn("member");
-    ImGui::TableSetupColumn("verdict");
+    ImGui::TableSetupColumn("verdict", ImGuiTableColumnFlags_WidthFixed, 4.6F * em());
     ImGui::TableSetupColumn("max error");
-    ImGui::TableSetupColumn("allowed");
-    ImGui::TableSetupColumn("where", ImGuiTableColumnFlags_WidthStretch, 2);
+    if (roomy) ImGui::TableSetupColumn("allowed");
+    if (roomy) ImGui::TableSetupColumn("where", ImGuiTableColumnFlags_WidthStretch, 2);
     ImGui::TableHeadersRow();
-    for (const auto& member : proof.members) {
-      ImGui::TableNextRow();
-      ImGui::TableNextColumn();
-      ImGui::TextUnformatted(member.member.c_str());
-      ImGui::TableNextColumn();
-      badge(ui, member.passed ? Level::kInfo : Level::kError, member.passed ? "pass" : "FAIL");
-      ImGui::TableNextColumn();
-      right_text(scientific(member.max_abs));
-      ImGui::TableNextColumn();
-      right_text(scientific(member.tolerance));
-      ImGui::TableNextColumn();
-      ImGui::TextUnformatted(member.worst.c_str());
-    }
+    for (const auto& member : proof.members) draw_member(member, ui, roomy);
     ImGui::EndTable();
   }
   if (!ImGui::BeginTable("##checks", 4, kTable)) return;
@@ -252,12 +237,12 @@ void draw_proof(const ProofView& proof, const Ui& ui) {
   for (const auto& check : proof.checks) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
-    ImGui::TextUnformatted(check.what.c_str());
-    if (!check.text.empty() && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(check.text);
+    if (fitted_text(check.what) && !check.text.empty() && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip))
+      tooltip(check.text);
     ImGui::TableNextColumn();
     badge(ui, check.passed ? Level::kInfo : Level::kError, check.passed ? "pass" : "FAIL");
     ImGui::TableNextColumn();
-    ImGui::TextUnformatted(check.member.c_str());
+    fitted_text(check.member);
     ImGui::TableNextColumn();
     right_text(scientific(check.max_abs));
   }
@@ -288,7 +273,7 @@ void draw_bar(StrategiesPanel& panel, Workbench& bench, const Ui& ui) {
   ImGui::EndDisabled();
   same_line_if_fits("mode reduce-overhead");
   ImGui::SetNextItemWidth(std::min(11 * em(), ImGui::GetContentRegionAvail().x));
-  if (ImGui::BeginCombo("##mode", ("mode " + session.wish.mode).c_str())) {
+  if (begin_combo("##mode", "mode " + session.wish.mode)) {
     for (const char* mode : {"eager", "reduce-overhead"}) {
       if (ImGui::Selectable(mode, session.wish.mode == mode)) session.wish.mode = mode;
     }

@@ -11,6 +11,7 @@ struct StrategiesPanel {
   bool by_kind = false;  ///< a row per kind of operation instead of per node
   bool proof = false;    ///< the table of errors instead of the strategies
   std::string filter;
+  std::string shown_node;    ///< the selection as it was when last drawn
   std::uint64_t proved = 0;  ///< revision of the session whose proof was brought to the front
 };
 

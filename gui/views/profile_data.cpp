@@ -111,6 +111,26 @@ Table kernel_table(const Trace& trace, const profiler::Structure& structure) {
   return table;
 }
 
+std::string selection_name(std::string_view trace_node) {
+  if (trace_node.starts_with('%')) trace_node.remove_prefix(1);
+  return std::string(trace_node.substr(0, trace_node.find(' ')));
+}
+
+std::set<std::string> kernels_of_node(const Trace& trace, const profiler::Structure& structure,
+                                      const std::string& node) {
+  std::vector<bool> wanted;
+  for (const auto& one : trace.nodes) wanted.push_back(selection_name(one.name) == node);
+  std::set<profiler::NameId> ids;
+  for (std::size_t i = 0; i < trace.slices.size(); ++i) {
+    const auto at = trace.slices.node(i);
+    if (!structure.work[i] || at < 0 || static_cast<std::size_t>(at) >= wanted.size()) continue;
+    if (wanted[static_cast<std::size_t>(at)]) ids.insert(trace.slices.name(i));
+  }
+  std::set<std::string> names;
+  for (const auto id : ids) names.insert(printable(trace.names[id], 300));
+  return names;
+}
+
 Table node_table(const profiler::Comparison& comparison) {
   const auto number = CellKind::kNumber;
   Table table({{"node", "node"},

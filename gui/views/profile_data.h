@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gui/views/table.h"
@@ -43,8 +45,14 @@ ProfileData read_profile(const std::filesystem::path& file, const std::string& r
 /// The same from traces in memory.
 ProfileData make_profile(std::vector<profiler::Trace> traces, const std::string& report, const Step& step);
 
+/// "batch_norm" of "%batch_norm aten.conv2d.default": as the selection names nodes.
+std::string selection_name(std::string_view trace_node);
+
 /// Columns: name, kind, count, total, mean, median, min, max, share. Times per pass where that says so.
 Table kernel_table(const profiler::Trace& trace, const profiler::Structure& structure);
+/// Names, as kernel_table() has them, of what runs for a node: "conv2d", as the selection names it.
+std::set<std::string> kernels_of_node(const profiler::Trace& trace, const profiler::Structure& structure,
+                                      const std::string& node);
 /// Columns: node, strategy, wide, rival, gained, conversion, launches, rival_launches.
 Table node_table(const profiler::Comparison& comparison);
 /// Columns: node, time, roof, fraction, intensity, rate, share, bound.

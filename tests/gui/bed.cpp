@@ -13,11 +13,14 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <thread>
+#include <utility>
 
 #include "app/engine.h"
 #include "app/model_bench.h"
 #include "gui/fonts.h"
+#include "gui/pace.h"
 #include "gui/picture.h"
 #include "gui/window_events.h"
 
@@ -31,6 +34,9 @@ gui::Loop loop;
 GLFWwindow* shell = nullptr;
 std::string wanted_picture;  // file to write after the next frame; empty: none
 double now = 0;
+bool noting = false;
+std::vector<Frame> frames;
+gui::Pace* pace = nullptr;
 
 std::unique_ptr<gui::Workbench> make_bench() {
   gui::Host host{app::engine(), app::model_bench(), WIDEBENCH_TEST_PROGRAM};
@@ -146,6 +152,24 @@ std::string clipboard() {
   return text ? text : "";
 }
 
+void note_frames() {
+  frames.clear();
+  noting = true;
+}
+
+std::vector<Frame> noted_frames() {
+  noting = false;
+  return frames;
+}
+
+AtThePaceOfTheProgram::AtThePaceOfTheProgram() {
+  pace = new gui::Pace;
+}
+
+AtThePaceOfTheProgram::~AtThePaceOfTheProgram() {
+  delete std::exchange(pace, nullptr);
+}
+
 ImGuiID beside(ImGuiTestContext* ctx, const std::string& item, const char* label) {
   return ImHashDecoratedPath(label, nullptr, ctx->ItemInfo(item.c_str()).ParentID);
 }
@@ -163,6 +187,25 @@ namespace {
 
 using wide::test::now;
 using wide::test::wanted_picture;
+
+double processor_seconds() {
+  timespec spent{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+  return static_cast<double>(spent.tv_sec) + 1e-9 * static_cast<double>(spent.tv_nsec);
+}
+
+void draw(GLFWwindow* window);
+
+// With all pixels: software rendering has drawn them when the buffers are swapped.
+void draw_and_note(GLFWwindow* window) {
+  const auto begun = std::chrono::steady_clock::now();
+  const double before = processor_seconds();
+  draw(window);
+  glfwSwapBuffers(window);
+  wide::test::frames.push_back(
+      {std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count(),
+       processor_seconds() - before});
+}
 
 void draw(GLFWwindow* window) {
   ImGui_ImplOpenGL3_NewFrame();
@@ -198,6 +241,11 @@ int run_tests(GLFWwindow* window, int argc, char** argv) {
   wide::test::add_graph_tests(engine);
   wide::test::add_strategies_tests(engine);
   wide::test::add_jobs_tests(engine);
+  wide::test::add_cancel_tests(engine);
+  wide::test::add_inspector_tests(engine);
+  wide::test::add_looks_tests(engine);
+  wide::test::add_speed_tests(engine);
+  wide::test::add_faults_tests(engine);
   wide::test::add_sweep_tests(engine);
   wide::test::add_profile_tests(engine);
   wide::test::add_history_tests(engine);
@@ -209,8 +257,17 @@ int run_tests(GLFWwindow* window, int argc, char** argv) {
                                ImGuiTestRunFlags_RunFromCommandLine);
   }
   while (!ImGuiTestEngine_IsTestQueueEmpty(engine)) {
-    glfwPollEvents();
-    draw(window);
+    if (wide::test::pace) {
+      wide::test::pace->wait(wide::test::bench());
+      wide::test::pace->drawn();
+    } else {
+      glfwPollEvents();
+    }
+    if (wide::test::noting) {
+      draw_and_note(window);
+    } else {
+      draw(window);
+    }
     ImGuiTestEngine_PostSwap(engine);
   }
   ImGuiTestEngineResultSummary summary;

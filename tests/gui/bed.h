@@ -48,12 +48,33 @@ void pick(ImGuiTestContext* ctx, ImGuiTestRef combo, const char* item);
 /// An item with this label where `item` is: combos say no label, so that a search does not find them.
 ImGuiID beside(ImGuiTestContext* ctx, const std::string& item, const char* label);
 
+/// One frame as it was drawn: until the picture is whole, and processor time of the window's thread alone.
+struct Frame {
+  double seconds = 0, processor_seconds = 0;
+};
+/// From here on frames are noted, whole ones with all pixels; ends with noted_frames().
+void note_frames();
+std::vector<Frame> noted_frames();
+/// While it lives, frames come when the program would draw them and not one after the other.
+class AtThePaceOfTheProgram {
+ public:
+  AtThePaceOfTheProgram();
+  ~AtThePaceOfTheProgram();
+  AtThePaceOfTheProgram(const AtThePaceOfTheProgram&) = delete;
+  AtThePaceOfTheProgram& operator=(const AtThePaceOfTheProgram&) = delete;
+};
+
 /// The groups, a file each.
 void add_shell_tests(ImGuiTestEngine* engine);
 void add_models_tests(ImGuiTestEngine* engine);
 void add_graph_tests(ImGuiTestEngine* engine);
 void add_strategies_tests(ImGuiTestEngine* engine);
 void add_jobs_tests(ImGuiTestEngine* engine);
+void add_cancel_tests(ImGuiTestEngine* engine);
+void add_inspector_tests(ImGuiTestEngine* engine);
+void add_looks_tests(ImGuiTestEngine* engine);
+void add_speed_tests(ImGuiTestEngine* engine);
+void add_faults_tests(ImGuiTestEngine* engine);
 void add_sweep_tests(ImGuiTestEngine* engine);
 void add_profile_tests(ImGuiTestEngine* engine);
 void add_history_tests(ImGuiTestEngine* engine);

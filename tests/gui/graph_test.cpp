@@ -118,6 +118,20 @@ void text_filters(ImGuiTestContext* ctx) {
   bench().commands.run("graph.text");
 }
 
+void the_graph_is_exported(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  show(ctx, "graph");
+  const auto file = scratch() / "graph.png";
+  ctx->ItemClick("//###Graph/###export");
+  ctx->Yield(2);
+  ctx->SetRef("//$FOCUSED");
+  ctx->ItemInputValue("##path", file.c_str());
+  settle(ctx);
+  ctx->Yield(6);
+  IM_CHECK(std::filesystem::exists(file));
+  IM_CHECK_GT(std::filesystem::file_size(file), 1000u);
+}
+
 void inspector_shows_the_node(ImGuiTestContext* ctx) {
   with_sample(ctx);
   const auto name = some_node("conv2d");
@@ -130,7 +144,7 @@ void inspector_shows_the_node(ImGuiTestContext* ctx) {
   IM_CHECK(!node->operands.empty() && !node->operands[0].layout.empty());
   ctx->ItemClick("//###Inspector/###copy");
   IM_CHECK_STR_EQ(clipboard().c_str(), node->text.c_str());
-  ctx->ItemClick("//###Inspector/###override");
+  ctx->ItemClick("//###Inspector/###strategies");
   ctx->Yield(3);
   IM_CHECK(!ctx->GetWindowByRef("//###Strategies")->Hidden);
 }
@@ -166,6 +180,7 @@ void add_graph_tests(ImGuiTestEngine* engine) {
   add("selecting anywhere selects everywhere", selecting_anywhere_selects_everywhere);
   add("text by stage", text_by_stage);
   add("text filters", text_filters);
+  add("the graph is exported", the_graph_is_exported);
   add("inspector shows the node", inspector_shows_the_node);
   add("inspector without a model", inspector_without_a_model);
   add("a dynamic model", a_dynamic_model);

@@ -28,6 +28,29 @@ def pixels(path):
     return width, height, zlib.decompress(packed)
 
 
+class Display:
+    """An X server that nobody sees, for as long as the object is used."""
+
+    def __enter__(self):
+        read, write = os.pipe()
+        self.server = subprocess.Popen([shutil.which("Xvfb"), "-displayfd", str(write), "-screen", "0", "1600x1000x24"],
+                                       pass_fds=[write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(write)
+        with os.fdopen(read) as answer:
+            self.name = ":" + answer.readline().strip()
+        return self
+
+    def __exit__(self, *_):
+        self.server.terminate()
+        self.server.wait()
+
+
+def processor_seconds(pid):
+    """Of all threads of a process, since it began."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Window(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
@@ -84,10 +107,82 @@ class Window(unittest.TestCase):
         self.assertNotIn("libglfw", libraries)
         self.assertNotIn("libGL", libraries)
 
-    def test_first_picture_is_quick(self):
-        begun = time.monotonic()
-        self.picture("--open", "models")
-        self.assertLess(time.monotonic() - begun, 20)  # a second on an idle machine, Xvfb's start included
+    def environment(self, display):
+        environment = {**os.environ, "LIBGL_ALWAYS_SOFTWARE": "1", "DISPLAY": display.name, "XDG_CONFIG_HOME": f"{self.folder}/config",
+                       "XDG_CACHE_HOME": f"{self.folder}/cache", "XDG_DATA_HOME": f"{self.folder}/data"}
+        environment.pop("WAYLAND_DISPLAY", None)
+        return environment
+
+    def test_first_frame_is_quick(self):
+        """From start to a dozen frames drawn and read back, which is more than the first one. The best of five starts says what the
+        program takes; other programs on the machine may double it."""
+        limit, for_others = 1.0, 2.0
+        times = []
+        with Display() as display:
+            for number in range(6):
+                file = self.folder / f"{number}.png"
+                begun = time.monotonic()
+                result = subprocess.run([PROGRAM, "--screenshot", str(file), "--open", "models"], env=self.environment(display),
+                                        capture_output=True, text=True, timeout=60)
+                times.append(time.monotonic() - begun)
+                self.assertEqual(result.returncode, 0, result.stderr)
+        best = min(times[1:])  # the first one reads files from disk
+        print(f"start to picture: best {best:.2f} s of {', '.join(f'{one:.2f}' for one in times)}")
+        self.assertLess(best, limit * for_others)
+
+    def test_idle(self):
+        """With each panel in front and a model open, the window takes less than 2 % of one core."""
+        panels = ("models", "graph", "strategies", "sweep", "profile", "history", "inspector", "jobs", "log")
+        with Display() as display:
+            windows = {panel: subprocess.Popen([PROGRAM, "gui", "mlp", "--open", panel], env=self.environment(display),
+                                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for panel in panels}
+            try:
+                self.wait_until_idle(windows)
+                for panel, share in self.shares(windows, 4).items():
+                    print(f"idle, {panel}: {100 * share:.2f} % of a core")
+                    self.assertLess(share, 0.02, panel)
+            finally:
+                for window in windows.values():
+                    window.kill()
+                    window.wait()
+
+    def shares(self, windows, seconds):
+        """Of a core that each window takes over some time."""
+        before = {panel: processor_seconds(window.pid) for panel, window in windows.items()}
+        time.sleep(seconds)
+        return {panel: (processor_seconds(window.pid) - before[panel]) / seconds for panel, window in windows.items()}
+
+    def wait_until_idle(self, windows):
+        """Until the model is open and what moves at first has come to rest."""
+        time.sleep(4)
+        for _ in range(30):
+            self.assertTrue(all(window.poll() is None for window in windows.values()))
+            if max(self.shares(windows, 1).values()) < 0.05:
+                return
+        self.fail("a window does not come to rest")
+
+    def test_settings_that_cannot_be_kept(self):
+        """Where nothing can be written the window starts all the same."""
+        with Display() as display:
+            environment = {**self.environment(display), "XDG_CONFIG_HOME": "/proc/none", "XDG_DATA_HOME": "/proc/none",
+                           "XDG_CACHE_HOME": "/proc/none"}
+            window = subprocess.Popen([PROGRAM, "gui", "mlp"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            try:
+                time.sleep(4)
+                self.assertIsNone(window.poll())
+            finally:
+                window.kill()
+                window.communicate()
+
+    def test_no_database(self):
+        """A picture of the window with a database that is none ends with the reason."""
+        file = self.folder / "r.db"
+        file.write_text("no database" * 100)
+        with Display() as display:
+            result = subprocess.run([PROGRAM, "--screenshot", str(self.folder / "x.png"), "--open", "history", "--db", str(file)],
+                                    env=self.environment(display), capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn(str(file), result.stderr)
 
 
 if not XVFB:

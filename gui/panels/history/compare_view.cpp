@@ -16,7 +16,7 @@ void choose(HistoryPanel& panel) {
     return printable(text.append(" to ").append(panel.comparisons[i].comparison.second), 80);
   };
   ImGui::SetNextItemWidth(12 * em());
-  if (!ImGui::BeginCombo("##comparison", name(panel.comparison).c_str())) return;
+  if (!begin_combo("##comparison", name(panel.comparison))) return;
   for (std::size_t i = 0; i < panel.comparisons.size(); ++i) {
     if (ImGui::Selectable(name(i).c_str(), i == panel.comparison)) panel.comparison = i;
   }
@@ -57,7 +57,7 @@ void draw_comparison(HistoryPanel& panel, const Ui& ui) {
     return row < seen.cases.size() && !ui.selection.case_key.empty() &&
            seen.cases[row].key == ui.selection.case_key;
   };
-  if (const auto row = draw_table(ui, data.table, options); row && *row < seen.cases.size()) {
+  if (const auto row = draw_table(ui, data.table, panel.changes, options); row && *row < seen.cases.size()) {
     ui.selection.choose_case(seen.cases[*row].key);
     if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left))
       ui.commands.run("history.follow", seen.cases[*row].subject);

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "app/again.h"
 #include "gui/icons.h"
 #include "gui/panels/history/history_panel.h"
 #include "results/plot.h"
@@ -90,6 +91,24 @@ void add_reading(const Shared& panel, Workbench& bench) {
                           [panel] {
                             if (!panel->run) return no_run(panel);
                             return std::string(panel->run->captured.empty() ? "the run has no captures" : "");
+                          }});
+}
+
+void add_resuming(const Shared& panel, Workbench& bench) {
+  bench.commands.add({.id = "history.resume",
+                      .title = "Go on with this run",
+                      .icon = icon::kRun,
+                      .run =
+                          [panel, &bench](const std::string&) {
+                            bench.show("sweep");
+                            bench.commands.run("sweep.go_on", std::to_string(panel->run->run.id));
+                          },
+                      .refuse =
+                          [panel, &bench] {
+                            if (!panel->run) return no_run(panel);
+                            const auto reason = bench.commands.refusal("sweep.go_on");
+                            return reason.empty() ? app::cannot_go_on(panel->run->run, bench.machine())
+                                                  : reason;
                           }});
 }
 
@@ -225,6 +244,7 @@ void add_exports(const Shared& panel, Workbench& bench) {
 
 void add_commands(const Shared& panel, Workbench& bench) {
   add_reading(panel, bench);
+  add_resuming(panel, bench);
   add_changing(panel, bench);
   add_exports(panel, bench);
 }

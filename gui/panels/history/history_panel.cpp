@@ -68,7 +68,7 @@ void draw_runs(HistoryPanel& panel, const Ui& ui, float height) {
                                                       : "\nCompared with the first that was chosen.");
     return text;
   };
-  const auto row = draw_table(ui, data.table, options);
+  const auto row = draw_table(ui, data.table, panel.runs, options);
   if (!row) return;
   const auto run = data.runs[*row].id;
   if (ImGui::GetIO().KeyCtrl) {
@@ -80,8 +80,13 @@ void draw_runs(HistoryPanel& panel, const Ui& ui, float height) {
   ui.commands.run("history.look", std::to_string(run));
 }
 
-void draw_tabs(HistoryPanel& panel, const Ui& ui) {
+// `runs_too`: where there is no room for the runs above the tabs they are a tab of their own.
+void draw_tabs(HistoryPanel& panel, const Ui& ui, bool runs_too) {
   if (!ImGui::BeginTabBar("##tabs")) return;
+  if (runs_too && ImGui::BeginTabItem("Runs")) {
+    draw_runs(panel, ui, 0);
+    ImGui::EndTabItem();
+  }
   struct Tab {
     HistoryTab tab;
     const char* title;
@@ -122,6 +127,11 @@ void draw_deleting(HistoryPanel& panel, const Ui& ui) {
 void draw(HistoryPanel& panel, Workbench&, const Ui& ui) {
   if (!panel.asked || panel.read != panel.records->revision) ui.commands.run("history.refresh");
   panel.save.draw(ui);
+  if (!panel.fault.empty()) {
+    empty_state(ui, icon::kWarning, "The history cannot be read", panel.fault.c_str(), "history.refresh",
+                "Try again###again");
+    return;
+  }
   if (!panel.data || panel.data->runs.empty()) {
     empty_state(ui, icon::kHistory, "No run is kept yet",
                 "Every sweep is kept here with all its samples: to compare runs, to follow a subject over "
@@ -132,11 +142,15 @@ void draw(HistoryPanel& panel, Workbench&, const Ui& ui) {
   draw_actions(panel, ui);
   draw_filter(ui, panel.data->table, panel.runs, "##run_filter");
   draw_chosen(panel, ui);
-  const float rows = static_cast<float>(std::min<std::size_t>(panel.data->table.shown().size(), 8) + 2);
-  const float height = std::min(rows * (ImGui::GetTextLineHeightWithSpacing() + 0.2F * em()),
-                                0.42F * ImGui::GetContentRegionAvail().y);
-  draw_runs(panel, ui, height);
-  draw_tabs(panel, ui);
+  constexpr float kLow = 20;  // em
+  const float room = ImGui::GetContentRegionAvail().y;
+  const bool low = room < kLow * em();
+  if (!low) {
+    const float rows = static_cast<float>(std::min<std::size_t>(panel.data->table.shown().size(), 8) + 2);
+    draw_runs(panel, ui,
+              std::min(rows * (ImGui::GetTextLineHeightWithSpacing() + 0.2F * em()), 0.42F * room));
+  }
+  draw_tabs(panel, ui, low);
   draw_deleting(panel, ui);
 }
 

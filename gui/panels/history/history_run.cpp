@@ -30,8 +30,19 @@ void read_runs(const Shared& panel, Workbench& bench) {
   const auto database = panel->records->database;
   bench.jobs.start(Lane::kFiles, "Reading the history",
                    [panel, selection, database](const JobContext&) -> Apply {
-                     auto data = std::make_shared<HistoryData>(read_history(database));
-                     return [panel, selection, data] { show_runs(*panel, *selection, data); };
+                     // The panel says it, and goes on saying it.
+                     try {
+                       auto data = std::make_shared<HistoryData>(read_history(database));
+                       return [panel, selection, data] {
+                         panel->fault.clear();
+                         show_runs(*panel, *selection, data);
+                       };
+                     } catch (const Error& error) {
+                       return [panel, fault = std::string(error.what())] {
+                         panel->fault = fault;
+                         panel->data.reset();
+                       };
+                     }
                    });
 }
 

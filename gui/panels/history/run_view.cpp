@@ -18,7 +18,9 @@ void draw_facts(const results::RunRecord& run, const Ui& ui) {
   line.append(", ").append(short_time(run.started)).append(", ").append(results::name(run.status));
   if (!run.label.empty()) line.append(", ").append(printable(run.label, 60));
   ImGui::PushFont(ui.fonts.bold, 0);
+  ImGui::PushTextWrapPos(0);
   ImGui::TextUnformatted(line.c_str());
+  ImGui::PopTextWrapPos();
   ImGui::PopFont();
   std::string about = printable(run.machine.cpu, 60);
   about.append(about.empty() ? "" : ", ")
@@ -64,6 +66,12 @@ void draw_run(HistoryPanel& panel, const Ui& ui) {
   if (!panel.run) return faint_text(ui, "Click a run above to look at it.");
   const auto& data = *panel.run;
   draw_facts(data.run, ui);
+  if (data.run.status != results::RunStatus::kDone) {
+    ImGui::PushStyleColor(ImGuiCol_Button, faded(ui.theme.accent, 0.35F));
+    command_button(ui, "history.resume", "\xef\x81\x8b  Go on with this run###resume");
+    ImGui::PopStyleColor();
+    beside("\xef\x82\x8d  Unpin###pin");
+  }
   const bool pinned = panel.data->row_of(data.run.id) < panel.data->runs.size() &&
                       panel.data->runs[panel.data->row_of(data.run.id)].pinned;
   command_button(ui, "history.pin", pinned ? "\xef\x82\x8d  Unpin###pin" : "\xef\x82\x8d  Pin###pin");
@@ -92,7 +100,7 @@ void draw_run(HistoryPanel& panel, const Ui& ui) {
     if (!data.cases[row].reason.empty()) text.append("\n").append(printable(data.cases[row].reason, 1000));
     return text.append("\nA double click follows its subject over time.");
   };
-  if (const auto row = draw_table(ui, panel.run->table, options)) {
+  if (const auto row = draw_table(ui, panel.run->table, panel.cases, options)) {
     ui.selection.choose_case(data.cases[*row].key);
     if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left))
       ui.commands.run("history.follow", data.cases[*row].subject);

@@ -57,7 +57,7 @@ void choose_series(HistoryPanel& panel) {
     return text.append(", machine ").append(series.machine_key.substr(0, 6));
   };
   ImGui::SetNextItemWidth(-1);
-  if (!ImGui::BeginCombo("##series", name(panel.series).c_str())) return;
+  if (!begin_combo("##series", name(panel.series))) return;
   for (std::size_t i = 0; i < panel.trend.series.size(); ++i) {
     ImGui::PushID(static_cast<int>(i));
     if (ImGui::Selectable(name(i).c_str(), i == panel.series)) panel.series = i;

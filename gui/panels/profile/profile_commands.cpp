@@ -90,10 +90,13 @@ void add_moving(const Shared& panel, Workbench& bench) {
       [](ProfilePanel& p, const std::string&) { zoom_to_selection(p.timeline, *p.data); });
   add("profile.search", "Timeline: search", icon::kInspector,
       [](ProfilePanel& p, const std::string& text) { look_for(p.timeline, *p.data, text); });
+  const auto step = [&bench](ProfilePanel& p, bool forwards) {
+    if (go_to_next(p.timeline, *p.data, forwards)) choose_node_of(p.timeline, *p.data, bench.selection);
+  };
   add("profile.next", "Timeline: next one found", "",
-      [](ProfilePanel& p, const std::string&) { go_to_next(p.timeline, *p.data, true); });
+      [step](ProfilePanel& p, const std::string&) { step(p, true); });
   add("profile.previous", "Timeline: previous one found", "",
-      [](ProfilePanel& p, const std::string&) { go_to_next(p.timeline, *p.data, false); });
+      [step](ProfilePanel& p, const std::string&) { step(p, false); });
   add("profile.show_tab", "Profile: next tab", "", [](ProfilePanel& p, const std::string& which) {
     p.raise = which == "kernels"    ? ProfileTab::kKernels
               : which == "gain"     ? ProfileTab::kGain

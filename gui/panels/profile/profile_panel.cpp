@@ -20,11 +20,10 @@ void draw_form(ProfilePanel& panel, Workbench& bench, const Ui& ui) {
   auto& form = panel.form;
   if (bench.session.model) {
     int which = form.open_model ? 1 : 0;
-    ImGui::SetNextItemWidth(14 * em());
-    const std::string items =
-        std::string("a built-in subject") + '\0' + "the open model: " + bench.session.model->name + '\0';
-    if (ImGui::Combo("##what", &which, items.c_str())) form.open_model = which == 1;
-    ImGui::SameLine();
+    ImGui::SetNextItemWidth(std::min(14 * em(), ImGui::GetContentRegionAvail().x));
+    const auto open = "the open model: " + bench.session.model->name;
+    if (combo("##what", which, {"a built-in subject", open.c_str()})) form.open_model = which == 1;
+    beside(9 * em());
   }
   if (!form.open_model || !bench.session.model) {
     ImGui::SetNextItemWidth(9 * em());
@@ -39,7 +38,7 @@ void draw_form(ProfilePanel& panel, Workbench& bench, const Ui& ui) {
     ImGui::InputScalar("##members", ImGuiDataType_S64, &form.members, &one);
     form.members = std::clamp<std::int64_t>(form.members, 1, 4096);
     if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip("Members N");
-    ImGui::SameLine();
+    beside(7 * em());
   }
   ImGui::SetNextItemWidth(7 * em());
   choose_names(ui, "##rivals", {"eager", "threads"}, form.rivals, "wide alone");
@@ -89,9 +88,10 @@ void draw_badges(const ProfileData& data, const Ui& ui) {
 
 void draw_search(ProfilePanel& panel, const Ui& ui) {
   auto& timeline = panel.timeline;
-  ImGui::SetNextItemWidth(std::min(14 * em(), 0.35F * ImGui::GetContentRegionAvail().x));
+  const float width = std::min(14 * em(), std::max(8 * em(), 0.35F * ImGui::GetContentRegionAvail().x));
+  ImGui::SetNextItemWidth(width);
   std::string hint = icon::kInspector;
-  hint.append("  search names and nodes");
+  hint.append(width < 13 * em() ? "  search" : "  search names and nodes");
   const bool entered = ImGui::InputTextWithHint("##search", hint.c_str(), &timeline.looked_for,
                                                 ImGuiInputTextFlags_EnterReturnsTrue);
   if (ImGui::IsItemEdited()) look_for(timeline, *panel.data, timeline.looked_for);

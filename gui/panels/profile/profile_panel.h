@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ struct ProfilePanel {
   std::size_t capture = 0;     ///< whose kernels are listed
   std::size_t comparison = 0;  ///< which rival wide is compared with
   TableView kernels, nodes, points;
+  std::set<std::string> chosen_kernels;  ///< those that the selected node runs, in the capture that is listed
+  std::string chosen_of;                 ///< node and capture that these are of
   ProfileTab shown = ProfileTab::kTimeline;
   std::optional<ProfileTab> raise;  ///< bring it to the front in the next frame
   SaveDialog save;

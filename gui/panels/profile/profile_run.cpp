@@ -100,6 +100,7 @@ void show_profile(ProfilePanel& panel, std::shared_ptr<ProfileData> data) {
   panel.data = std::move(data);
   panel.capture = panel.data->wide;
   panel.comparison = 0;
+  panel.chosen_of.clear();
   reset(panel.timeline);
   if (!panel.timeline.looked_for.empty()) look_for(panel.timeline, *panel.data, panel.timeline.looked_for);
   for (auto& table : panel.data->kernels) table.filter(panel.kernels.filter);

@@ -14,7 +14,7 @@ void choose_capture(ProfilePanel& panel) {
   const auto& data = *panel.data;
   ImGui::SetNextItemWidth(8 * em());
   const auto name = results::printable(data.traces[panel.capture].contender, 40);
-  if (!ImGui::BeginCombo("##capture", name.c_str())) return;
+  if (!begin_combo("##capture", name)) return;
   for (std::size_t i = 0; i < data.traces.size(); ++i) {
     auto label = results::printable(data.traces[i].contender, 40);
     label.append("##").append(std::to_string(i));
@@ -28,7 +28,7 @@ void choose_comparison(ProfilePanel& panel) {
   if (data.comparisons.size() < 2) return;
   ImGui::SetNextItemWidth(10 * em());
   const auto name = "against " + results::printable(data.comparisons[panel.comparison].rival, 40);
-  if (!ImGui::BeginCombo("##rival", name.c_str())) return;
+  if (!begin_combo("##rival", name)) return;
   for (std::size_t i = 0; i < data.comparisons.size(); ++i) {
     auto label = "against " + results::printable(data.comparisons[i].rival, 40);
     label.append("##").append(std::to_string(i));
@@ -89,6 +89,18 @@ void draw_waterfall(const profiler::Comparison& comparison, const Ui& ui) {
            "A pass of wide, untraced where that was measured.");
 }
 
+// The selected node's kernels, looked up when the selection or the capture has changed.
+const std::set<std::string>& kernels_of(ProfilePanel& panel, const std::string& node) {
+  auto key = std::to_string(panel.capture).append(" ").append(node);
+  if (panel.chosen_of == key) return panel.chosen_kernels;
+  panel.chosen_of = std::move(key);
+  panel.chosen_kernels.clear();
+  if (!node.empty())
+    panel.chosen_kernels =
+        kernels_of_node(panel.data->traces[panel.capture], panel.data->structures[panel.capture], node);
+  return panel.chosen_kernels;
+}
+
 }  // namespace
 
 void draw_kernels(ProfilePanel& panel, const Ui& ui) {
@@ -104,13 +116,16 @@ void draw_kernels(ProfilePanel& panel, const Ui& ui) {
   TableOptions options;
   options.id = "##kernels";
   options.mono = "name";
+  const auto& chosen = kernels_of(panel, ui.selection.node);
+  options.chosen = [&](std::size_t row) { return chosen.contains(std::string(table.text(row, 0))); };
   options.tip = [&](std::size_t row) {
-    return std::string(table.text(row, 0)) + "\nA click finds it in the timeline.";
+    return std::string(table.text(row, 0)) +
+           "\nA click finds it in the timeline and selects its node. Marked are those of the selected node.";
   };
-  if (const auto row = draw_table(ui, table, options)) {
+  if (const auto row = draw_table(ui, table, panel.kernels, options)) {
     look_for(panel.timeline, data, std::string(table.text(*row, 0)));
     panel.timeline.selected.reset();
-    go_to_next(panel.timeline, data, true);
+    if (go_to_next(panel.timeline, data, true)) choose_node_of(panel.timeline, data, ui.selection);
     panel.raise = ProfileTab::kTimeline;
   }
 }
@@ -136,17 +151,18 @@ void draw_gain(ProfilePanel& panel, const Ui& ui) {
   heading(ui, "Node by node");
   if (!comparison.aligned) return faint_text(ui, "No node has the same name in both captures.");
   draw_filter(ui, data.nodes, panel.nodes, "##node_filter");
-  draw_nodes(ui, data.nodes, "##nodes");
+  draw_nodes(ui, data.nodes, panel.nodes, "##nodes");
 }
 
-void draw_nodes(const Ui& ui, Table& table, const char* id) {
+void draw_nodes(const Ui& ui, Table& table, TableView& view, const char* id) {
   TableOptions options;
   options.id = id;
   options.mono = "node";
   options.chosen = [&](std::size_t row) {
     return !ui.selection.node.empty() && selection_name(table.text(row, 0)) == ui.selection.node;
   };
-  if (const auto row = draw_table(ui, table, options))
+  options.reveal = ui.selection.node;
+  if (const auto row = draw_table(ui, table, view, options))
     ui.selection.choose_node(selection_name(table.text(*row, 0)));
 }
 

@@ -155,7 +155,7 @@ void draw_roofline(ProfilePanel& panel, const Ui& ui) {
     panel.picture.area(ui, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
   }
   draw_filter(ui, data.points, panel.points, "##point_filter");
-  draw_nodes(ui, data.points, "##points");
+  draw_nodes(ui, data.points, panel.points, "##points");
 }
 
 }  // namespace wide::gui

@@ -61,9 +61,8 @@ void draw_label(const Canvas& canvas, std::string_view name, float left, float r
   left = std::max(left, canvas.layout.low.x) + pad;
   right = std::min(right, canvas.layout.high.x) - pad;
   if (right - left < 1.6F * em()) return;
-  canvas.list.PushClipRect({left, top}, {right, top + canvas.layout.bar}, true);
-  canvas.list.AddText({left, top + 0.02F * em()}, colour, name.data(), name.data() + name.size());
-  canvas.list.PopClipRect();
+  const auto shown = fitting(std::string(name), right - left);  // hovering tells the rest
+  canvas.list.AddText({left, top + 0.02F * em()}, colour, shown.c_str());
 }
 
 // Dark text on light bars and the other way round.
@@ -225,7 +224,9 @@ void draw_ruler(const TimelinePanel& panel, const Ui& ui, ImVec2 low, ImVec2 hig
     const float x = low.x + static_cast<float>(panel.view.x_of(tick.time));
     const bool major = !tick.text.empty();
     list.AddLine({x, high.y - (major ? 0.45F : 0.22F) * em()}, {x, high.y}, packed(ui.theme.faint));
-    if (major) list.AddText({x + 0.2F * em(), low.y}, packed(ui.theme.faint), tick.text.c_str());
+    const float end = x + 0.2F * em() + ImGui::CalcTextSize(tick.text.c_str()).x;
+    if (major && x >= low.x - 1 && end <= high.x)
+      list.AddText({x + 0.2F * em(), low.y}, packed(ui.theme.faint), tick.text.c_str());
   }
   list.AddLine({low.x, high.y}, {high.x, high.y}, packed(ui.theme.hairline));
   list.PopClipRect();

@@ -34,12 +34,7 @@ std::optional<SlicePlace> place_under(const TimelinePanel& panel, const ProfileD
 
 void select(TimelinePanel& panel, const ProfileData& data, const Ui& ui, std::optional<SlicePlace> place) {
   panel.selected = place;
-  if (!place) return;
-  const auto slice = slice_at(data.timeline, data.traces, *place);
-  const auto& nodes = data.traces[data.timeline.lanes[place->lane].capture].nodes;
-  if (slice.node >= 0 && static_cast<std::size_t>(slice.node) < nodes.size())
-    ui.selection.choose_node(selection_name(nodes[static_cast<std::size_t>(slice.node)].name));
-  panel.seen = ui.selection.revision;
+  choose_node_of(panel, data, ui.selection);
 }
 
 void keys(TimelinePanel& panel, const ProfileData& data) {
@@ -177,9 +172,13 @@ bool go_to_next(TimelinePanel& panel, const ProfileData& data, bool forwards) {
   return true;
 }
 
-std::string selection_name(std::string_view trace_node) {
-  if (trace_node.starts_with('%')) trace_node.remove_prefix(1);
-  return std::string(trace_node.substr(0, trace_node.find(' ')));
+void choose_node_of(TimelinePanel& panel, const ProfileData& data, Selection& selection) {
+  if (!panel.selected) return;
+  const auto slice = slice_at(data.timeline, data.traces, *panel.selected);
+  const auto& nodes = data.traces[data.timeline.lanes[panel.selected->lane].capture].nodes;
+  if (slice.node >= 0 && static_cast<std::size_t>(slice.node) < nodes.size())
+    selection.choose_node(selection_name(nodes[static_cast<std::size_t>(slice.node)].name));
+  panel.seen = selection.revision;
 }
 
 void draw_timeline(TimelinePanel& panel, const ProfileData& data, const Ui& ui, float below) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gui/panels/shared/table_view.h"
 #include "gui/ui.h"
 #include "gui/views/profile_data.h"
 #include "gui/views/time_view.h"
@@ -39,11 +40,11 @@ bool zoom_to_selection(TimelinePanel& panel, const ProfileData& data);
 void look_for(TimelinePanel& panel, const ProfileData& data, const std::string& text);
 /// Selects the next slice that is found and brings it into view. False when there is none.
 bool go_to_next(TimelinePanel& panel, const ProfileData& data, bool forwards);
-/// "batch_norm" of "%batch_norm aten.conv2d.default": as the selection names nodes.
-std::string selection_name(std::string_view trace_node);
+/// The node that the selected slice works for becomes the selected one.
+void choose_node_of(TimelinePanel& panel, const ProfileData& data, Selection& selection);
 
 /// A table whose first column is a node: its rows and the selected node are one.
-void draw_nodes(const Ui& ui, Table& table, const char* id);
+void draw_nodes(const Ui& ui, Table& table, TableView& view, const char* id);
 
 // For drawing.
 

@@ -37,7 +37,7 @@ void toggle(const std::vector<Choice>& choices, std::vector<std::string>& chosen
 bool choose_many(const Ui& ui, const char* id, const std::vector<Choice>& choices,
                  std::vector<std::string>& chosen, const char* none) {
   bool changed = false;
-  if (!ImGui::BeginCombo(id, preview(chosen, none).c_str(), ImGuiComboFlags_HeightLarge)) return false;
+  if (!begin_combo(id, preview(chosen, none), ImGuiComboFlags_HeightLarge)) return false;
   static std::string filter;  // only one drop-down is ever open
   if (ImGui::IsWindowAppearing()) filter.clear();
   if (choices.size() > kLongList) {
@@ -67,7 +67,7 @@ bool choose_names(const Ui& ui, const char* id, const std::vector<std::string>& 
 
 bool choose_one(const Ui&, const char* id, const std::vector<Choice>& choices, std::string& chosen) {
   bool changed = false;
-  if (!ImGui::BeginCombo(id, chosen.c_str(), ImGuiComboFlags_HeightLarge)) return false;
+  if (!begin_combo(id, chosen, ImGuiComboFlags_HeightLarge)) return false;
   for (const auto& choice : choices) {
     if (ImGui::Selectable(choice.name.c_str(), choice.name == chosen))
       changed = choice.name != chosen, chosen = choice.name;

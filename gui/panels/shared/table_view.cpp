@@ -59,11 +59,8 @@ void draw_cell(const Ui& ui, const Table& table, const TableOptions& options, st
   }
   const auto text = table.text(row, column);
   if (about.key == options.mono) ImGui::PushFont(ui.fonts.mono, 0);
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  fitted_text(text);
   if (about.key == options.mono) ImGui::PopFont();
-  // What is cut off by the column's width can be read in full.
-  const float room = ImGui::GetColumnWidth();
-  if (ImGui::GetItemRectSize().x > room && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(text);
 }
 
 // Headings of numbers stand at the right, as the numbers do.
@@ -76,6 +73,52 @@ void draw_headings(const Table& table) {
     ImGui::TableHeader(column.title.c_str());
     ImGui::PopID();
   }
+}
+
+// Opened by a right click on the row, which is the last item: what the mouse was over, the row, everything.
+void cell_menu(const Ui& ui, const Table& table, std::size_t row) {
+  static int column = -1;  // only one menu is ever open
+  if (ImGui::IsItemHovered() && ImGui::IsMouseReleased(ImGuiMouseButton_Right))
+    column = ImGui::TableGetHoveredColumn();
+  if (!ImGui::BeginPopupContextItem("cell")) return;
+  std::string copied;
+  if (column >= 0 && static_cast<std::size_t>(column) < table.columns().size()) {
+    const auto cell = table.cell(row, static_cast<std::size_t>(column));
+    if (ImGui::MenuItem(("Copy  " + fitting(cell, 20 * em()) + "###copy_cell").c_str())) copied = cell;
+  }
+  if (ImGui::MenuItem("Copy the row###copy_row")) {
+    for (std::size_t i = 0; i < table.columns().size(); ++i)
+      copied.append(i == 0 ? "" : "\t").append(table.cell(row, i));
+  }
+  if (ImGui::MenuItem("Copy all that is shown, as CSV###copy_all")) copied = to_csv(table);
+  if (!copied.empty()) {
+    ImGui::SetClipboardText(copied.c_str());
+    ui.notices.post(Level::kInfo, "Copied", fitting(copied, 60 * em()));
+  }
+  ImGui::EndPopup();
+}
+
+// All that is left; where that is too little to scroll in, all rows, so that the panel scrolls and not the
+// table within it.
+float height_of(const Table& table) {
+  constexpr float kLeast = 9;  // em
+  if (ImGui::GetContentRegionAvail().y >= kLeast * em()) return 0;
+  const auto& style = ImGui::GetStyle();
+  const float row = ImGui::GetTextLineHeight() + 2 * style.CellPadding.y;
+  return static_cast<float>(table.shown().size() + 1) * row + style.ScrollbarSize + 2;
+}
+
+// Scrolls so that the chosen row stands in the middle; rows are all of one height.
+void reveal(const Table& table, TableView& view, const TableOptions& options) {
+  if (view.revealed == options.reveal) return;
+  view.revealed = options.reveal;
+  if (options.reveal.empty() || !options.chosen) return;
+  const auto& shown = table.shown();
+  const auto found =
+      std::find_if(shown.begin(), shown.end(), [&](std::size_t row) { return options.chosen(row); });
+  if (found == shown.end()) return;
+  const float height = ImGui::GetTextLineHeight() + 2 * ImGui::GetStyle().CellPadding.y;
+  ImGui::SetScrollY(static_cast<float>(found - shown.begin()) * height - ImGui::GetWindowHeight() / 2);
 }
 
 }  // namespace
@@ -117,13 +160,15 @@ void draw_filter(const Ui& ui, Table& table, TableView& view, const char* id) {
   badge(ui, Level::kWarning, table.filter_fault());
 }
 
-std::optional<std::size_t> draw_table(const Ui& ui, Table& table, const TableOptions& options) {
+std::optional<std::size_t> draw_table(const Ui& ui, Table& table, TableView& view,
+                                      const TableOptions& options) {
   constexpr auto kFlags = ImGuiTableFlags_Sortable | ImGuiTableFlags_SortTristate |
                           ImGuiTableFlags_Resizable | ImGuiTableFlags_Reorderable | ImGuiTableFlags_Hideable |
                           ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
                           ImGuiTableFlags_BordersInnerV | ImGuiTableFlags_SizingFixedFit;
   std::optional<std::size_t> clicked;
-  if (!ImGui::BeginTable(options.id, static_cast<int>(table.columns().size()), kFlags, {0, options.height}))
+  const float height = options.height > 0 ? options.height : height_of(table);
+  if (!ImGui::BeginTable(options.id, static_cast<int>(table.columns().size()), kFlags, {0, height}))
     return clicked;
   for (const auto& column : table.columns()) {
     ImGuiTableColumnFlags flags = ImGuiTableColumnFlags_None;
@@ -133,6 +178,7 @@ std::optional<std::size_t> draw_table(const Ui& ui, Table& table, const TableOpt
   ImGui::TableSetupScrollFreeze(1, 1);
   apply_sorting(table);
   draw_headings(table);
+  reveal(table, view, options);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(table.shown().size()));
   while (clipper.Step()) {
@@ -146,6 +192,7 @@ std::optional<std::size_t> draw_table(const Ui& ui, Table& table, const TableOpt
           const bool chosen = options.chosen && options.chosen(row);
           constexpr auto kRow = ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowOverlap;
           if (ImGui::Selectable("##row", chosen, kRow)) clicked = row;
+          cell_menu(ui, table, row);
           if (options.tip && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(options.tip(row));
           ImGui::SameLine(0, 0);
         }

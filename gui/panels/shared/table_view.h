@@ -14,6 +14,7 @@ namespace wide::gui {
 /// What the person has done to one table; beside it in the panel.
 struct TableView {
   std::string filter;
+  std::string revealed;  ///< TableOptions::reveal that was scrolled to
 };
 
 struct TableOptions {
@@ -22,14 +23,17 @@ struct TableOptions {
   std::string mono;                                 ///< key of a column in the font for code
   std::function<bool(std::size_t row)> chosen;      ///< shown as selected; may be empty
   std::function<std::string(std::size_t row)> tip;  ///< tooltip of a row; may be empty
-  float height = 0;                                 ///< pixels; 0: all that is left
+  /// The row that `chosen` marks comes into view when this changes: "" stands for no row.
+  std::string reveal;
+  float height = 0;  ///< pixels; 0: all that is left
 };
 
 /// Filter line with what could not be understood, and how many rows are shown.
 void draw_filter(const Ui& ui, Table& table, TableView& view, const char* id = "##filter");
 
-/// The row that was clicked in this frame.
-std::optional<std::size_t> draw_table(const Ui& ui, Table& table, const TableOptions& options);
+/// The row that was clicked in this frame. A right click copies a cell, a row or all that is shown.
+std::optional<std::size_t> draw_table(const Ui& ui, Table& table, TableView& view,
+                                      const TableOptions& options);
 
 /// A verdict as icon and word in the colour of its meaning; "fail" becomes "WRONG NUMBERS".
 void verdict_text(const Ui& ui, std::string_view word);

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "app/again.h"
 #include "gui/icons.h"
 #include "gui/panels/sweep/sweep_panel.h"
 #include "presets/preset.h"
@@ -19,15 +20,8 @@ bool running(const SweepPanel& panel, const Workbench& bench) {
   return job && job->state < JobState::kDone;
 }
 
-std::string cannot_measure(const Shared& panel, const Workbench& bench) {
-  if (running(*panel, bench)) return "a sweep is running";
-  if (bench.host.program.empty()) return "this window was not started by the program that measures";
-  if (panel->records->database.empty()) return "there is no place to keep results; set HOME";
-  return "";
-}
-
 std::string cannot_start(const Shared& panel, const Workbench& bench) {
-  const auto reason = cannot_measure(panel, bench);
+  const auto reason = cannot_measure(*panel, bench);
   return reason.empty() ? panel->fault : reason;
 }
 
@@ -50,7 +44,7 @@ void add_running(const Shared& panel, Workbench& bench) {
                       .menu = "Run",
                       .icon = icon::kSweep,
                       .chord = ImGuiKey_F5,
-                      .run = [panel, &bench](const std::string&) { start_sweep(panel, bench, false); },
+                      .run = [panel, &bench](const std::string&) { start_sweep(panel, bench); },
                       .refuse = [panel, &bench] { return cannot_start(panel, bench); }});
   bench.commands.add({.id = "sweep.start_small",
                       .title = "Measure the small sweep (preset ci)",
@@ -59,21 +53,30 @@ void add_running(const Shared& panel, Workbench& bench) {
                             panel->form = {.preset = "ci"};
                             panel->counts.clear();
                             panel->open_model = false;
-                            start_sweep(panel, bench, false);
+                            start_sweep(panel, bench);
                           },
-                      .refuse = [panel, &bench] { return cannot_measure(panel, bench); }});
-  bench.commands.add({.id = "sweep.resume",
-                      .title = "Go on with the interrupted sweep",
-                      .menu = "Run",
-                      .run = [panel, &bench](const std::string&) { start_sweep(panel, bench, true); },
-                      .refuse =
-                          [panel, &bench] {
-                            const auto reason = cannot_start(panel, bench);
-                            if (!reason.empty()) return reason;
-                            if (!panel->run || panel->run->run.status == results::RunStatus::kDone)
-                              return std::string("no sweep was interrupted");
-                            return std::string();
-                          }});
+                      .refuse = [panel, &bench] { return cannot_measure(*panel, bench); }});
+  bench.commands.add(
+      {.id = "sweep.resume",
+       .title = "Go on with the interrupted sweep",
+       .menu = "Run",
+       .run = [panel, &bench](const std::string&) { resume_sweep(panel, bench, panel->run->run.id); },
+       .refuse =
+           [panel, &bench] {
+             const auto reason = cannot_measure(*panel, bench);
+             if (!reason.empty()) return reason;
+             if (!panel->run) return std::string("nothing is measured yet");
+             return app::cannot_go_on(panel->run->run, bench.machine());
+           }});
+  bench.commands.add({.id = "sweep.go_on",
+                      .title = "Go on with a run of the history, by its number",
+                      .run =
+                          [panel, &bench](const std::string& text) {
+                            std::int64_t run = 0;
+                            std::from_chars(text.data(), text.data() + text.size(), run);
+                            if (run > 0) resume_sweep(panel, bench, run);
+                          },
+                      .refuse = [panel, &bench] { return cannot_measure(*panel, bench); }});
   bench.commands.add({.id = "sweep.cancel",
                       .title = "Cancel the sweep",
                       .menu = "Run",
@@ -139,6 +142,13 @@ void add_exports(const Shared& panel, Workbench& bench) {
 }
 
 }  // namespace
+
+std::string cannot_measure(const SweepPanel& panel, const Workbench& bench) {
+  if (running(panel, bench)) return "a sweep is running";
+  if (bench.host.program.empty()) return "this window was not started by the program that measures";
+  if (panel.records->database.empty()) return "there is no place to keep results; set HOME";
+  return "";
+}
 
 void add_commands(const Shared& panel, Workbench& bench) {
   if (bench.host.engine.subjects) panel->subjects = bench.host.engine.subjects();

@@ -47,8 +47,7 @@ void draw_subjects(SweepPanel& panel, Workbench& bench, const Ui& ui) {
     const auto name = "the open model: " + bench.session.model->name;
     int which = panel.open_model ? 1 : 0;
     ImGui::SetNextItemWidth(-1);
-    const std::string items = std::string("built-in subjects") + '\0' + name + '\0';
-    if (ImGui::Combo("##what", &which, items.c_str())) panel.open_model = which == 1;
+    if (combo("##what", which, {"built-in subjects", name.c_str()})) panel.open_model = which == 1;
     if (panel.open_model) return;
     field(ui, "which");
   }

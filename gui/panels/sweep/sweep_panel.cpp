@@ -61,7 +61,7 @@ void draw_headline(SweepPanel& panel, const Ui& ui) {
   int against = panel.against == Against::kEager ? 0 : 1;
   beside(11 * em());
   ImGui::SetNextItemWidth(11 * em());
-  if (ImGui::Combo("##against", &against, "over N eager runs\0over the best rival\0"))
+  if (combo("##against", against, {"over N eager runs", "over the best rival"}))
     show_against(panel, against == 0 ? Against::kEager : Against::kBestRival);
   beside("\xef\x95\xae  Export");
   draw_exports(ui);
@@ -96,7 +96,8 @@ void draw_cases(SweepPanel& panel, const Ui& ui) {
           .append(record.stop_reason);
     return text;
   };
-  if (const auto row = draw_table(ui, data.table, options)) ui.selection.choose_case(data.cases[*row].key);
+  if (const auto row = draw_table(ui, data.table, panel.view, options))
+    ui.selection.choose_case(data.cases[*row].key);
 }
 
 }  // namespace

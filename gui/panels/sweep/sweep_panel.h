@@ -60,7 +60,11 @@ void check_form(SweepPanel& panel, const Workbench& bench);
 /// Takes over a command line. Returns what could not be understood.
 std::string take_command(SweepPanel& panel, const std::string& line);
 
-void start_sweep(const std::shared_ptr<SweepPanel>& panel, Workbench& bench, bool resume);
+void start_sweep(const std::shared_ptr<SweepPanel>& panel, Workbench& bench);
+/// Measures what is left of a stored run.
+void resume_sweep(const std::shared_ptr<SweepPanel>& panel, Workbench& bench, std::int64_t run);
+/// Why nothing can be measured now; empty: it can.
+std::string cannot_measure(const SweepPanel& panel, const Workbench& bench);
 /// Reads a run on a job and shows it; 0: the newest.
 void load_run(const std::shared_ptr<SweepPanel>& panel, Workbench& bench, std::int64_t run);
 void show_run(SweepPanel& panel, std::shared_ptr<RunData> run);

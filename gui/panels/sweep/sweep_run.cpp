@@ -17,8 +17,8 @@ constexpr int kDone = 0, kRegression = 1, kInconclusive = 4, kWrongNumbers = 5; 
 
 // What the job needs, apart from the panel: it belongs to the window's thread.
 struct Sweep {
-  SweepForm form;
-  std::vector<app::SubjectInfo> subjects;
+  std::string title;
+  std::function<std::vector<std::string>()> arguments;  ///< on the job: it may write a preset
   std::string program;
   std::filesystem::path database;
 };
@@ -31,10 +31,9 @@ std::shared_ptr<RunData> read_quietly(const std::filesystem::path& database, std
   }
 }
 
-Apply measure(const Sweep& sweep, const Shared& panel, const JobContext& context) {
-  auto preset = sweep.form.preset;
-  if (needs_file(sweep.form)) preset = write_own_preset(sweep.form, sweep.subjects);
-  auto words = arguments(sweep.form, preset);
+Apply measure(const Sweep& sweep, const Shared& panel, Notices* notices, const JobContext& context) {
+  auto words = sweep.arguments();
+  context.post([notices, line = command_text(words)] { notices->log(Level::kDebug, line); });
   words.insert(words.begin(), sweep.program);
   SweepProgress progress;
   Clock::time_point last_read{};
@@ -62,6 +61,27 @@ Apply measure(const Sweep& sweep, const Shared& panel, const JobContext& context
   return [] {};
 }
 
+void start(const Shared& panel, Workbench& bench, Sweep sweep) {
+  panel->progress = {};
+  auto* notices = &bench.notices;
+  auto title = sweep.title;
+  panel->job =
+      bench.jobs.start(Lane::kMeasure, std::move(title),
+                       [sweep = std::move(sweep), panel, notices](const JobContext& context) {
+                         auto apply = measure(sweep, panel, notices, context);
+                         return [panel, notices, apply] {
+                           if (apply) apply();
+                           if (!panel->run) return;
+                           const auto text = totals(panel->run->cases);
+                           if (panel->broken > 0) {
+                             notices->post(Level::kError, "Cases failed: they have no speed-up", text);
+                           } else {
+                             notices->post(Level::kInfo, "The sweep is done", text);
+                           }
+                         };
+                       });
+}
+
 }  // namespace
 
 void show_run(SweepPanel& panel, std::shared_ptr<RunData> run) {
@@ -81,26 +101,19 @@ void show_against(SweepPanel& panel, Against against) {
   panel.series = panel.run ? speedup_series(panel.run->cases, against) : std::vector<Series>();
 }
 
-void start_sweep(const Shared& panel, Workbench& bench, bool resume) {
-  Sweep sweep{form_of(*panel, bench), panel->subjects, bench.host.program, panel->records->database};
-  sweep.form.resume = resume;
-  panel->progress = {};
-  auto* notices = &bench.notices;
-  panel->job =
-      bench.jobs.start(Lane::kMeasure, resume ? "Going on with the sweep" : "Sweep",
-                       [sweep, panel, notices](const JobContext& context) {
-                         auto apply = measure(sweep, panel, context);
-                         return [panel, notices, apply] {
-                           if (apply) apply();
-                           if (!panel->run) return;
-                           const auto text = totals(panel->run->cases);
-                           if (panel->broken > 0) {
-                             notices->post(Level::kError, "Cases failed: they have no speed-up", text);
-                           } else {
-                             notices->post(Level::kInfo, "The sweep is done", text);
-                           }
-                         };
-                       });
+void start_sweep(const Shared& panel, Workbench& bench) {
+  const auto arguments_of = [form = form_of(*panel, bench), subjects = panel->subjects] {
+    return arguments(form, needs_file(form) ? write_own_preset(form, subjects) : form.preset);
+  };
+  start(panel, bench, {"Sweep", arguments_of, bench.host.program, panel->records->database});
+}
+
+void resume_sweep(const Shared& panel, Workbench& bench, std::int64_t run) {
+  const auto& database = panel->records->database;
+  const std::vector<std::string> words{"runs", "resume", std::to_string(run), "--db", database.string()};
+  start(
+      panel, bench,
+      {"Going on with run " + std::to_string(run), [words] { return words; }, bench.host.program, database});
 }
 
 void load_run(const Shared& panel, Workbench& bench, std::int64_t run) {
@@ -109,9 +122,17 @@ void load_run(const Shared& panel, Workbench& bench, std::int64_t run) {
   if (database.empty() || !std::filesystem::exists(database, failed)) return;
   bench.jobs.start(Lane::kFiles, run == 0 ? "Reading the last sweep" : "Reading run " + std::to_string(run),
                    [panel, database, run](const JobContext&) -> Apply {
-                     const auto history = read_history(database);
-                     if (history.runs.empty()) return [] {};
-                     auto read = std::make_shared<RunData>(read_run(database, run));
+                     if (run != 0) {
+                       auto read = std::make_shared<RunData>(read_run(database, run));
+                       return [panel, read] { show_run(*panel, read); };
+                     }
+                     // Nobody asked for the newest one: History says what is wrong with a database.
+                     try {
+                       if (read_history(database).runs.empty()) return [] {};
+                     } catch (const Error&) {
+                       return [] {};
+                     }
+                     auto read = std::make_shared<RunData>(read_run(database, 0));
                      return [panel, read] { show_run(*panel, read); };
                    });
 }

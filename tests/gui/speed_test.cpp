@@ -1,0 +1,222 @@
+// Frames: how long they take where there is much to show, and how many there are while something is timed.
+#include <GLFW/glfw3.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "gui/results_bed.h"
+#include "profiler/trace/sample_traces.h"
+
+namespace wide::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kFrame = 1.0 / 60;
+// The processor time of the window's thread is held to the limit itself. What the clock on the wall says
+// holds what software rendering and other programs on the machine take, too: a factor for these.
+constexpr double kForOthers = 3;
+
+double seconds_since(Clock::time_point when) {
+  return std::chrono::duration<double>(Clock::now() - when).count();
+}
+
+struct Times {
+  double median = 0, worst = 0, worst_processor = 0, median_processor = 0;
+};
+
+Times times_of(ImGuiTestContext* ctx, const char* what, const std::vector<Frame>& frames) {
+  std::vector<double> wall, processor;
+  for (const auto& frame : frames) {
+    wall.push_back(frame.seconds);
+    processor.push_back(frame.processor_seconds);
+  }
+  IM_CHECK_RETV(!wall.empty(), Times{});
+  std::sort(wall.begin(), wall.end());
+  std::sort(processor.begin(), processor.end());
+  const Times times{wall[wall.size() / 2], wall.back(), processor.back(), processor[processor.size() / 2]};
+  ctx->LogWarning("%s: %d frames, median %.1f ms (processor %.1f), slowest %.1f ms (processor %.1f)", what,
+                  static_cast<int>(wall.size()), 1e3 * times.median, 1e3 * times.median_processor,
+                  1e3 * times.worst, 1e3 * times.worst_processor);
+  return times;
+}
+
+void a_hundred_thousand_rows(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  show(ctx, "sweep");
+  gui::RunData data{.table = gui::sweep_table()};
+  for (int i = 0; i < 100'000; ++i) {
+    data.cases.push_back(passed_case(1 + i % 50, 0.5 + 0.001 * (i * 37 % 9000)));
+    data.cases.back().subject = "subject " + std::to_string(i / 50 * 7919 % 2000);
+  }
+  gui::add_cases(data.table, data.cases);
+  gui::show_run(*panels().sweep, std::make_shared<gui::RunData>(std::move(data)));
+  ctx->Yield(5);
+  note_frames();
+  for (const char* heading : {"N", "subject", "strategy"}) {
+    for (int i = 0; i < 2; ++i) {
+      ctx->ItemClick((std::string("//###Sweep/**/") + heading).c_str());
+      ctx->Yield(3);
+    }
+  }
+  const auto times = times_of(ctx, "sorting 100,000 rows", noted_frames());
+  const auto& table = panels().sweep->run->table;
+  IM_CHECK_LT(table.sorted_by(), table.columns().size());
+  IM_CHECK_LT(times.worst_processor, 0.05);
+  IM_CHECK_LT(times.worst, kForOthers * 0.05);
+}
+
+void a_million_events(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  std::vector<profiler::Trace> traces;
+  traces.push_back(large_trace(1'000'000));
+  auto data = std::make_shared<gui::ProfileData>(
+      gui::make_profile(std::move(traces), "", [](double, const char*) {}));
+  IM_CHECK_EQ(data->timeline.slices, 1'000'000u);
+  gui::show_profile(*panels().profile, std::move(data));
+  show(ctx, "profile");
+  bench().commands.run("profile.show_tab", "timeline");
+  ctx->Yield(6);
+  note_frames();
+  ctx->Yield(20);
+  times_of(ctx, "1,000,000 events at rest", noted_frames());
+  ctx->LogWarning("%d rectangles", static_cast<int>(panels().profile->timeline.drawn));
+  constexpr const char* kLanes = "//###Profile/##tabs/Timeline/##lanes";
+  auto& view = panels().profile->timeline.view;
+  ctx->MouseMove(kLanes);
+  note_frames();
+  for (int i = 0; i < 60; ++i) {
+    ctx->MouseWheelY(i < 30 ? 1.0F : -1.0F);
+    ctx->Yield();
+  }
+  const auto zoomed = times_of(ctx, "zooming 1,000,000 events", noted_frames());
+  for (int i = 0; i < 8; ++i) ctx->MouseWheelY(1);
+  ctx->Yield(2);
+  const double before = view.from();
+  ctx->MouseDown();
+  note_frames();
+  for (int i = 0; i < 40; ++i) {
+    const auto at = ImGui::GetMousePos();
+    ctx->MouseMoveToPos({at.x + (i < 20 ? 4.0F : -8.0F), at.y});
+  }
+  const auto panned = times_of(ctx, "panning 1,000,000 events", noted_frames());
+  ctx->MouseUp();
+  IM_CHECK_NE(view.from(), before);
+  for (const auto& times : {zoomed, panned}) {
+    IM_CHECK_LT(times.median_processor, kFrame);
+    IM_CHECK_LT(times.median, kForOthers * kFrame);
+  }
+}
+
+// A mouse that is moved all the time.
+class Mouse {
+ public:
+  Mouse()
+      : thread_([this] {
+          while (!ended_) {
+            glfwPostEmptyEvent();
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+          }
+        }) {}
+  ~Mouse() {
+    ended_ = true;
+    thread_.join();
+  }
+  Mouse(const Mouse&) = delete;
+  Mouse& operator=(const Mouse&) = delete;
+
+ private:
+  std::atomic<bool> ended_ = false;
+  std::thread thread_;
+};
+
+// Frames that the program would draw in three seconds of the newest job, whatever the mouse does.
+void few_frames_while_it_runs(ImGuiTestContext* ctx, double most_a_second) {
+  const auto state = [] {
+    const auto jobs = bench().jobs.list();
+    return jobs.empty() ? gui::JobState::kDone : jobs.front().state;
+  };
+  const auto id = bench().jobs.list().front().id;
+  for (int i = 0; i < 3000 && state() == gui::JobState::kWaiting; ++i) {
+    ctx->Yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  int frames = 0;
+  double seconds = 0;
+  {
+    const Mouse mouse;
+    const AtThePaceOfTheProgram paced;
+    ctx->Yield();
+    for (const auto begun = Clock::now(); bench().jobs.measuring() && seconds < 3; ++frames) {
+      ctx->Yield();
+      seconds = seconds_since(begun);
+    }
+  }
+  ctx->LogInfo("%d frames in %.1f s", frames, seconds);
+  IM_CHECK_GT(seconds, 0.9);  // else the job was over before anything was seen
+  IM_CHECK_LE(frames, most_a_second * seconds + 1);
+  bench().jobs.cancel(id);
+  settle(ctx);
+}
+
+void while_sweeping(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  show(ctx, "sweep");
+  bench().commands.run("sweep.take_command", "widebench benchmark mlp linear softmax conv2d -p ci");
+  ctx->Yield(2);
+  bench().commands.run("sweep.start");
+  few_frames_while_it_runs(ctx, 1);
+}
+
+void while_profiling(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  show(ctx, "profile");
+  panels().profile->form = {.subject = "minigpt", .preset = "ci", .members = 24};
+  bench().commands.run("profile.start");
+  few_frames_while_it_runs(ctx, 1);
+}
+
+void while_timing_strategies(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  bench().open_source({.subject = "vit", .copies = 48});
+  settle(ctx);
+  show(ctx, "strategies");
+  bench().commands.run("strategies.measure");
+  few_frames_while_it_runs(ctx, 1);
+}
+
+// Nothing is timed here: the window may be used, and shows progress as for any work.
+void while_validating(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  bench().open_source({.subject = "minigpt", .copies = 96});
+  settle(ctx);
+  bench().notices.dismiss_all();
+  bench().commands.run("strategies.validate");
+  const auto begun = Clock::now();
+  int frames = 0;
+  {
+    const AtThePaceOfTheProgram paced;
+    while (bench().jobs.busy() && seconds_since(begun) < 1.5) ctx->Yield(), ++frames;
+  }
+  IM_CHECK_GE(frames, 3);
+  bench().jobs.cancel_all();
+  settle(ctx);
+}
+
+}  // namespace
+
+void add_speed_tests(ImGuiTestEngine* engine) {
+  const auto add = [engine](const char* name, ImGuiTestTestFunc* test) {
+    IM_REGISTER_TEST(engine, "speed", name)->TestFunc = test;
+  };
+  add("a hundred thousand rows", a_hundred_thousand_rows);
+  add("a million events", a_million_events);
+  add("few frames while sweeping", while_sweeping);
+  add("few frames while profiling", while_profiling);
+  add("few frames while timing strategies", while_timing_strategies);
+  add("while validating", while_validating);
+}
+
+}  // namespace wide::test
