@@ -10,6 +10,7 @@
 
 #include "app/cli/measuring.h"
 #include "app/exit_code.h"
+#include "app/model_title.h"
 #include "app/peer_process.h"
 #include "presets/case_fields.h"
 #include "presets/preset.h"
@@ -157,14 +158,6 @@ std::vector<std::int64_t> members_of(const presets::Preset& preset) {
   return n;
 }
 
-// "net" of net.pt2; model.pt2 says nothing, its folder does.
-std::string title_of(const std::filesystem::path& model) {
-  const auto stem = model.stem().string();
-  const auto folder = model.parent_path().filename().string();
-  const auto title = results::printable(stem == "model" && !folder.empty() ? folder : stem);
-  return title.empty() ? "model" : title;
-}
-
 presets::Preset of_model(const presets::Preset& preset, const Options& options, const Context& context) {
   const auto absolute = [](const std::string& file) {
     std::error_code failed;
@@ -173,7 +166,8 @@ presets::Preset of_model(const presets::Preset& preset, const Options& options, 
   };
   presets::CaseSpec subject{.kind = "model"};
   subject.model = absolute(options.model);
-  subject.subject = title_of(subject.model);
+  subject.subject = results::printable(app::model_title(subject.model));
+  if (subject.subject.empty()) subject.subject = "model";
   for (const auto& file : options.weights) subject.weights.push_back(absolute(file));
   const auto most = std::max<std::int64_t>(1, std::ssize(subject.weights));
   const auto n = options.n.empty() ? std::vector{most} : options.n;

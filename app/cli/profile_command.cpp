@@ -9,6 +9,7 @@
 #include "app/cli/model_options.h"
 #include "app/cli/profile.h"
 #include "app/made_up_inputs.h"
+#include "app/model_title.h"
 #include "core/torch_bridge.h"
 #include "presets/zoo/zoo.h"
 
@@ -53,7 +54,7 @@ Subject make_subject(const Context& context, const ProfileRequest& options) {
     auto model = load_model(context, options.model, options.members, build);
     auto inputs = app::inputs_for(model, options.inputs, options.model.seed);
     const std::filesystem::path file = options.model.models[0];
-    spec.subject = file.stem().string(), spec.kind = "model", spec.n = model.members();
+    spec.subject = app::model_title(file), spec.kind = "model", spec.n = model.members();
     spec.dtype = dtype_of(model, options.dtype), spec.model = std::filesystem::absolute(file).string();
     for (const auto& weights : options.model.weights)
       spec.weights.push_back(std::filesystem::absolute(weights).string());
