@@ -125,23 +125,56 @@ void draw_by_node(StrategiesPanel& panel, Session& session, const Ui& ui) {
 }
 
 struct KindRow {
-  NodeView merged;  ///< offers of the first; time is the sum
+  NodeView merged;  ///< what AUTO chose, and what else can run all of them; times are sums
+  NodeView now;     ///< times as it is built, summed
   int nodes = 0;
   std::set<std::string> runs_by;
 };
+
+// Each strategy once, at its best layouts; the chosen one is among them.
+std::vector<AlternativeView> best_of(const NodeView& node) {
+  std::vector<AlternativeView> best = {{node.strategy, "", node.microseconds, node.measured}};
+  for (const auto& other : node.alternatives) {  // fastest first
+    const bool known = std::any_of(best.begin(), best.end(),
+                                   [&](const auto& one) { return one.strategy == other.strategy; });
+    if (!known) best.push_back(other);
+  }
+  return best;
+}
+
+// What another node would cost on top, by the same strategy; what cannot run it is no choice for both.
+void add_offers(NodeView& sum, const NodeView& node) {
+  sum.microseconds += node.microseconds;
+  sum.measured = sum.measured && node.measured;
+  if (sum.strategy.find(node.strategy) == std::string::npos) sum.strategy.append(", ").append(node.strategy);
+  const auto offers = best_of(node);
+  std::erase_if(sum.alternatives, [&](AlternativeView& one) {
+    const auto same = std::find_if(offers.begin(), offers.end(),
+                                   [&](const auto& other) { return other.strategy == one.strategy; });
+    if (same == offers.end()) return true;
+    one.microseconds += same->microseconds;
+    one.measured = one.measured && same->measured;
+    return false;
+  });
+}
 
 std::map<std::string, KindRow> kinds_of(const Session& session, const std::string& filter) {
   std::map<std::string, KindRow> rows;
   for (const auto& node : session.model->graph) {
     if (!node.choosable() || !matches(node, filter)) continue;
     auto& row = rows[node.kind];
-    const auto* offers = session.offers(node.name);
+    const auto* found = session.offers(node.name);
+    const auto& offers = found ? *found : node;
     if (row.nodes++ == 0) {
-      row.merged = offers ? *offers : node;
-      row.merged.microseconds = 0;
+      row.merged = offers;
+      row.merged.alternatives = best_of(offers);
+      row.now.microseconds = node.microseconds;
+      row.now.measured = node.measured;
+    } else {
+      add_offers(row.merged, offers);
+      row.now.microseconds += node.microseconds;
+      row.now.measured = row.now.measured && node.measured;
     }
-    row.merged.microseconds += node.microseconds;
-    row.merged.measured = row.merged.measured && node.measured;
     row.runs_by.insert(node.strategy);
   }
   return rows;
@@ -173,7 +206,7 @@ void draw_by_kind(StrategiesPanel& panel, Session& session, const Ui& ui) {
     if (const auto wanted = choose(row.merged, found == session.wish.by_kind.end() ? "auto" : found->second);
         !wanted.empty())
       set_choice(session.wish.by_kind, kind, wanted);
-    time_cell(ui, row.merged, columns);
+    time_cell(ui, row.now, columns);
     refusals_cell(ui, row.merged, columns);
     ImGui::PopID();
   }

@@ -30,7 +30,9 @@ std::string strategy_rows(const NodeView& offers, const std::string& now) {
     const auto label = offered(strategy, us, measured) + "###" + strategy;
     if (ImGui::Selectable(label.c_str(), now == strategy)) wanted = strategy;
   };
-  row(offers.strategy, offers.microseconds, offers.measured);
+  // Of several nodes AUTO may have chosen several strategies: that is no name to choose.
+  if (offers.strategy.find(',') == std::string::npos)
+    row(offers.strategy, offers.microseconds, offers.measured);
   for (const auto& other : offers.alternatives) row(other.strategy, other.microseconds, other.measured);
   for (const auto& refusal : offers.refusals) {
     if (!named.insert(refusal.strategy).second) continue;
