@@ -125,13 +125,13 @@ Table compare_table() {
   return Table({{"subject", "subject"},
                 {"n", "N", number, show_count},
                 {"strategy", "strategy"},
-                {"dtype", "dtype"},
-                {"device", "device"},
-                {"mode", "mode"},
                 {"change", "verdict"},
                 {"ratio", "cost, second to first", CellKind::kInterval, show_change},
                 {"first", "first", number, show_time, "us"},
                 {"second", "second", number, show_time, "us"},
+                {"dtype", "dtype"},
+                {"device", "device"},
+                {"mode", "mode"},
                 {"p", "p (Holm)", number, show_error},
                 {"against", "measured against"},
                 {"reasons", "why"}});
@@ -144,13 +144,13 @@ CompareData make_comparison(results::Comparison comparison) {
     data.table.set(row, 0, printable(change.subject));
     data.table.set(row, 1, static_cast<double>(change.n));
     data.table.set(row, 2, printable(change.strategy));
-    data.table.set(row, 3, printable(change.dtype));
-    data.table.set(row, 4, printable(change.device));
-    data.table.set(row, 5, printable(change.mode));
-    data.table.set(row, 6, results::name(change.change));
-    data.table.set(row, 7, change.ratio);
-    data.table.set(row, 8, change.first_us);
-    data.table.set(row, 9, change.second_us);
+    data.table.set(row, 3, results::name(change.change));
+    data.table.set(row, 4, change.ratio);
+    data.table.set(row, 5, change.first_us);
+    data.table.set(row, 6, change.second_us);
+    data.table.set(row, 7, printable(change.dtype));
+    data.table.set(row, 8, printable(change.device));
+    data.table.set(row, 9, printable(change.mode));
     data.table.set(row, 10, change.adjusted_p);
     data.table.set(row, 11, change.reference.empty() ? "the clock alone" : printable(change.reference));
     data.table.set(row, 12, joined(change.reasons));
@@ -160,7 +160,7 @@ CompareData make_comparison(results::Comparison comparison) {
       const auto row = data.table.add_row();
       data.table.set(row, 0, printable(one.subject));
       data.table.set(row, 1, static_cast<double>(one.n));
-      data.table.set(row, 6, "missing");
+      data.table.set(row, 3, "missing");
       std::string why = "only in ";
       data.table.set(row, 12, why.append(printable(where, 60)));
     }

@@ -50,7 +50,7 @@ struct CompareData {
   Table table;
 };
 
-/// Columns: subject, n, strategy, dtype, device, mode, change, ratio, first, second, p, against, reasons.
+/// Columns: subject, n, strategy, change, ratio, first, second, dtype, device, mode, p, against, reasons.
 Table compare_table();
 CompareData make_comparison(results::Comparison comparison);
 /// The first run of `runs` with each of the others, in their order. Throws wide::Error.

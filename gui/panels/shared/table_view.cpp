@@ -1,5 +1,6 @@
 #include "gui/panels/shared/table_view.h"
 
+#include <imgui_internal.h>
 #include <imgui_stdlib.h>
 
 #include <algorithm>
@@ -44,6 +45,16 @@ void apply_sorting(Table& table) {
   const auto column = static_cast<std::size_t>(specs->Specs[0].ColumnIndex);
   const bool descending = specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;
   if (table.sorted_by() != column || table.descending() != descending) table.sort(column, descending);
+}
+
+// Rows that came in since may be wider than those that the columns were made for.
+void fit_columns(const Table& table) {
+  auto* drawn = ImGui::GetCurrentTable();
+  auto* storage = ImGui::GetStateStorage();
+  const auto rows = static_cast<int>(table.rows());
+  if (storage->GetInt(drawn->ID, -1) == rows) return;
+  storage->SetInt(drawn->ID, rows);
+  ImGui::TableSetColumnWidthAutoAll(drawn);
 }
 
 void draw_cell(const Ui& ui, const Table& table, const TableOptions& options, std::size_t row,
@@ -176,6 +187,7 @@ std::optional<std::size_t> draw_table(const Ui& ui, Table& table, TableView& vie
     ImGui::TableSetupColumn(column.title.c_str(), flags);
   }
   ImGui::TableSetupScrollFreeze(1, 1);
+  fit_columns(table);
   apply_sorting(table);
   draw_headings(table);
   reveal(table, view, options);
