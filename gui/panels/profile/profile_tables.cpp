@@ -76,9 +76,10 @@ void draw_waterfall(const profiler::Comparison& comparison, const Ui& ui) {
            show_time({gain.rival_us}) + " a pass", "A pass of the rival, untraced where that was measured.");
   at = gain.rival_us;
   for (const auto& part : parts) {
-    std::string value = part.us >= 0 ? "-" : "+";
-    value.append(show_time({std::abs(part.us)}));
-    if (gain.rival_us > 0)
+    const bool nothing = std::abs(part.us) < 5e-4;  // below a nanosecond: it would be shown as 0
+    std::string value = nothing ? "" : part.us > 0 ? "-" : "+";
+    value.append(show_time({nothing ? 0 : std::abs(part.us)}));
+    if (gain.rival_us > 0 && !nothing)
       value.append(part.us >= 0 ? "  saves " : "  costs ")
           .append(show_share({std::abs(part.us) / gain.rival_us}));
     draw_bar(ui, fall, part.name, at, at - part.us, faded(part.us >= 0 ? ui.theme.good : ui.theme.bad, 0.85F),
