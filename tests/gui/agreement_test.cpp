@@ -117,6 +117,7 @@ void command_line_and_window_agree(ImGuiTestContext* ctx) {
 
   // It can fail: on a time that differs, and on a case that does.
   IM_CHECK_STR_NE(difference(planted(shell, 1), planted(window, 2)).c_str(), "");
+  ctx->ItemOpen("//###Sweep/###form");
   ctx->ItemInputValue("//###Sweep/##form/##n", "8");
   ctx->Yield(2);
   Side other{.name = "other N"};

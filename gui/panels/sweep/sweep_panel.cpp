@@ -107,7 +107,8 @@ void draw(SweepPanel& panel, Workbench& bench, const Ui& ui) {
     panel.asked = true;
     ui.commands.run("sweep.show_run");
   }
-  ImGui::SetNextItemOpen(panel.run == nullptr, ImGuiCond_Once);
+  ImGui::SetNextItemOpen(panel.run == nullptr && !panel.fold, panel.fold ? ImGuiCond_Always : ImGuiCond_Once);
+  panel.fold = false;
   if (ImGui::CollapsingHeader("What to measure###form")) {
     draw_form(panel, bench, ui);
   } else {

@@ -34,6 +34,8 @@ struct SweepPanel {
   std::vector<app::SubjectInfo> subjects;
   std::vector<Choice> presets;
 
+  bool fold = false;  ///< the form makes room for what is measured
+
   // What runs.
   std::uint64_t job = 0;
   SweepProgress progress;

@@ -63,6 +63,7 @@ Apply measure(const Sweep& sweep, const Shared& panel, Notices* notices, const J
 
 void start(const Shared& panel, Workbench& bench, Sweep sweep) {
   panel->progress = {};
+  panel->fold = true;
   auto* notices = &bench.notices;
   auto title = sweep.title;
   panel->job =
