@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "app/model_title.h"
 #include "formats/error.h"
 
 namespace wide::gui {
@@ -36,10 +37,7 @@ std::vector<fs::path> files_of(const fs::path& path) {
 std::string title(const ModelSource& source) {
   if (!source.subject.empty()) return source.subject;
   if (source.models.empty()) return {};
-  const fs::path path(source.models.front());
-  const auto stem = path.stem().string();
-  // model.pt2 says nothing: its folder does.
-  return stem == "model" && path.has_parent_path() ? path.parent_path().filename().string() : stem;
+  return app::model_title(source.models.front());
 }
 
 std::string shell_quoted(const std::string& word) {

@@ -92,8 +92,7 @@ void apply(const Theme& t) {
   style.GrabMinSize = 0.7F * em;
   style.WindowRounding = style.ChildRounding = 0;
   style.FrameRounding = style.PopupRounding = style.GrabRounding = style.TabRounding = 0.2F * em;
-  style.WindowBorderSize = 0;
-  style.PopupBorderSize = style.ChildBorderSize = 1;
+  style.WindowBorderSize = style.PopupBorderSize = style.ChildBorderSize = 1;  // dialogs stand out
   style.FrameBorderSize = 0;
   style.TabBarOverlineSize = 2;
   style.DockingSeparatorSize = 2;

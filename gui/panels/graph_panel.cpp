@@ -30,8 +30,8 @@ GraphPanel::~GraphPanel() = default;
 
 namespace {
 
-constexpr float kWidth = 10.5F, kHeight = 3.9F, kGapX = 3.2F, kGapY = 1.1F;  // of a box, in em
-constexpr std::size_t kManyNodes = 60;                                       // beyond, modules start folded
+constexpr float kWidth = 9.8F, kHeight = 3.9F, kGapX = 1.9F, kGapY = 1.1F;  // of a box, in em
+constexpr std::size_t kManyNodes = 60;                                      // beyond, modules start folded
 
 // Ids of the editor: boxes count from 1; pins and links follow.
 ed::NodeId node_id(std::size_t box) {

@@ -67,11 +67,12 @@ void draw_coverage(const ModelView& model, const Ui& ui) {
   if (model.constant > 0) more += std::to_string(model.constant) + " computed at build; ";
   more += std::to_string(model.conversions) + " layout changes, " + std::to_string(model.copies) + " copies";
   faint_text(ui, more);
+  if (model.sequential > 0) faint_text(ui, "one member after the other:");
   for (const auto& node : model.graph) {
     if (node.strategy != "sequential") continue;
-    const auto label =
-        node.name + "  " + node.kind + "  one member after the other###sequential_" + node.name;
+    const auto label = node.name + "  " + node.kind + "###sequential_" + node.name;
     if (ImGui::Selectable(label.c_str(), ui.selection.node == node.name)) ui.selection.choose_node(node.name);
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(node.text);
   }
 }
 

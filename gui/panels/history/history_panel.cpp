@@ -82,7 +82,7 @@ void draw_runs(HistoryPanel& panel, const Ui& ui, float height) {
 
 // `runs_too`: where there is no room for the runs above the tabs they are a tab of their own.
 void draw_tabs(HistoryPanel& panel, const Ui& ui, bool runs_too) {
-  if (!ImGui::BeginTabBar("##tabs")) return;
+  if (!ImGui::BeginTabBar("##tabs", ImGuiTabBarFlags_DrawSelectedOverline)) return;
   if (runs_too && ImGui::BeginTabItem("Runs")) {
     draw_runs(panel, ui, 0);
     ImGui::EndTabItem();

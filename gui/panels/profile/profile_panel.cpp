@@ -123,7 +123,7 @@ void draw_timeline_tab(ProfilePanel& panel, const Ui& ui) {
 }
 
 void draw_tabs(ProfilePanel& panel, const Ui& ui) {
-  if (!ImGui::BeginTabBar("##tabs")) return;
+  if (!ImGui::BeginTabBar("##tabs", ImGuiTabBarFlags_DrawSelectedOverline)) return;
   struct Tab {
     ProfileTab tab;
     const char* title;
