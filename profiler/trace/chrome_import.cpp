@@ -326,8 +326,8 @@ std::vector<Trace> Reader::split(const json& captures) {
 void Reader::tell_of_unread() {
   auto& badge = traces_[0].completeness;
   badge.unknown += unread_;
-  badge.fail(std::to_string(unread_) +
-             " events are of phases that are not read; only complete events (X) are");
+  badge.fail("events of a phase that is not read: " + std::to_string(unread_) +
+             "; only complete events (X) are read as work");
 }
 
 std::vector<Trace> Reader::finish(const json& head) {
@@ -367,6 +367,7 @@ std::vector<Trace> Reader::finish(const json& head) {
 
 std::vector<Trace> read_chrome(std::string_view text, const std::string& source, const ImportLimits& limits) {
   try {
+    if (text.empty()) throw Error("trace", "is empty");
     std::string unpacked;
     if (is_gzip(text)) {
       unpacked = gunzip(text, limits.bytes);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 
 #include "formats/error.h"
 
@@ -40,6 +41,19 @@ void pump(z_stream& stream, std::string_view in, std::string& out, std::size_t l
   }
 }
 
+// Room for all of it at once, which costs nothing until it is written to: growing would copy, and hold it
+// twice.
+void make_room(std::string& out, std::size_t packed, std::size_t limit) {
+  constexpr std::size_t kBestRatio = 1032;  // deflate packs no better
+  constexpr std::size_t kMost = std::size_t{4} << 30;
+  try {
+    out.reserve(std::min({packed < kMost / kBestRatio ? packed * kBestRatio : kMost, limit, kMost}) +
+                2 * kChunk);
+  } catch (const std::bad_alloc&) {
+    out.clear();  // it grows as it is filled
+  }
+}
+
 }  // namespace
 
 std::string gzip(std::string_view bytes) {
@@ -57,6 +71,7 @@ std::string gunzip(std::string_view bytes, std::size_t limit) {
   z_stream stream{};
   if (inflateInit2(&stream, MAX_WBITS + kGzip) != Z_OK) throw Error("trace", "no memory to unpack the trace");
   std::string out;
+  make_room(out, bytes.size(), limit);
   try {
     pump(stream, bytes, out, limit, [](z_stream& s, bool) { return inflate(&s, Z_NO_FLUSH); });
   } catch (...) {
