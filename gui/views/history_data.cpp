@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "app/stored_captures.h"
 #include "formats/error.h"
 #include "gui/views/quantity.h"
 #include "gui/views/sweep_form.h"
@@ -107,7 +108,10 @@ RunData read_run(const std::filesystem::path& database, std::int64_t wanted) {
   if (wanted == 0) {
     const auto runs = store.runs();
     if (runs.empty()) throw Error("runs", database.string() + ": holds no run yet");
-    wanted = runs.back().id;
+    const auto newest = std::find_if(runs.rbegin(), runs.rend(), [&](const results::RunSummary& run) {
+      return !app::only_captured(store, run);
+    });
+    wanted = newest == runs.rend() ? runs.back().id : newest->id;
   }
   RunData data{
       .run = store.run(wanted), .cases = store.cases(wanted, /*with_samples=*/false), .table = sweep_table()};

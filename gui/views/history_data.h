@@ -41,7 +41,7 @@ struct RunData {
   std::vector<std::string> subjects;  ///< each once, in order
   std::string captured;               ///< key of the first case with captures; empty: none has any
 };
-/// `wanted` 0: the newest one. Throws wide::Error.
+/// `wanted` 0: the newest one that measured, where there is one. Throws wide::Error.
 RunData read_run(const std::filesystem::path& database, std::int64_t wanted);
 
 /// A comparison and its rows.

@@ -78,6 +78,25 @@ TEST(HistoryData, ARunIsReadWithItsCasesAndNotes) {
   EXPECT_EQ(data.table.rows(), static_cast<std::size_t>(kCases));
   EXPECT_EQ(data.subjects.size(), static_cast<std::size_t>(kCases));
   EXPECT_THROW(read_run(folder / "r.db", 77), Error);
+  EXPECT_EQ(data.captured, "");
+}
+
+// A capture is no measurement that the sweep panel would show.
+TEST(HistoryData, CapturesAreFoundAndAreNotTheNewestRun) {
+  const TemporaryFolder folder;
+  auto store = Store::open(folder / "r.db", OpenMode::kReadWrite);
+  const auto measured = add_run(store, 1, 0, 1, "a");
+  auto run = results::test::sample_run();
+  run.uid.clear();
+  const auto captured = store.begin_run(run);
+  results::CaseRecord record;
+  record.key = "mlp/n=8", record.subject = "mlp", record.n = 8;
+  record.verdict = results::Verdict::kSkipped, record.reason = "captured, not measured";
+  store.add_case(captured, record);
+  EXPECT_EQ(read_run(folder / "r.db", 0).run.id, captured);  // skipped, but no capture
+  store.add_trace(captured, record.key, "wide", "bytes");
+  EXPECT_EQ(read_run(folder / "r.db", 0).run.id, measured);
+  EXPECT_EQ(read_run(folder / "r.db", captured).captured, "mlp/n=8");
 }
 
 TEST(HistoryData, AComparisonIsShownWithWordsAndIntervals) {
