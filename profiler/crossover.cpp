@@ -27,17 +27,28 @@ double speedup_of(const CrossoverPoint& point, std::span<const std::uint32_t> ro
   return least;
 }
 
-double crossing(std::span<const CrossoverPoint> points, const std::vector<double>& speedups) {
-  std::size_t below = points.size();  // the largest N at which wide is not faster
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (!(speedups[i] > 1)) below = i;
+/// Whether wide won every round against every rival: then it wins in every resample.
+bool wins_always(const CrossoverPoint& point) {
+  return std::all_of(point.ratios.begin(), point.ratios.end(), [](const auto& ratios) {
+    return std::all_of(ratios.begin(), ratios.end(), [](double ratio) { return ratio > 1; });
+  });
+}
+
+/// The crossing for one choice of rounds at each N. From the largest N down, since all that counts is the
+/// largest at which wide is not faster and the one after it: the others' medians need not be found.
+double crossing(std::span<const CrossoverPoint> points, const std::vector<std::vector<std::uint32_t>>& rounds,
+                const std::vector<bool>& certain) {
+  for (std::size_t i = points.size(); i-- > 0;) {
+    if (certain[i]) continue;
+    const double speedup = speedup_of(points[i], rounds[i]);
+    if (speedup > 1) continue;
+    if (i + 1 == points.size()) return kNever;
+    const double from = std::log(static_cast<double>(points[i].n));
+    const double to = std::log(static_cast<double>(points[i + 1].n));
+    const double left = std::log(speedup), right = std::log(speedup_of(points[i + 1], rounds[i + 1]));
+    return std::exp(from + (to - from) * left / (left - right));
   }
-  if (below == points.size()) return kBelowSmallest;
-  if (below + 1 == points.size()) return kNever;
-  const double from = std::log(static_cast<double>(points[below].n));
-  const double to = std::log(static_cast<double>(points[below + 1].n));
-  const double left = std::log(speedups[below]), right = std::log(speedups[below + 1]);
-  return std::exp(from + (to - from) * left / (left - right));
+  return kBelowSmallest;
 }
 
 std::size_t rounds_of(const CrossoverPoint& point) {
@@ -62,13 +73,12 @@ Interval crossover(std::span<const CrossoverPoint> points, std::uint64_t seed, i
     fewest = std::min(fewest, rounds.back().size());
   }
   if (points.size() < 2 || fewest < kFewestRounds || resamples < 1) return {};
-  std::vector<double> speedups(points.size());
-  const auto cross = [&] {
-    for (std::size_t i = 0; i < points.size(); ++i) speedups[i] = speedup_of(points[i], rounds[i]);
-    return crossing(points, speedups);
-  };
+  std::vector<bool> certain;
+  for (const auto& point : points) certain.push_back(wins_always(point));
   Interval result;
-  result.value = cross();
+  result.value = crossing(points, rounds, certain);
+  if (std::find(certain.begin(), certain.end(), false) == certain.end())
+    return {result.value, result.value, result.value};
   Random random(seed);
   std::vector<double> all(static_cast<std::size_t>(resamples));
   for (double& one : all) {
@@ -76,7 +86,7 @@ Interval crossover(std::span<const CrossoverPoint> points, std::uint64_t seed, i
       const auto count = static_cast<std::uint32_t>(picks.size());
       for (auto& pick : picks) pick = random.below(count);
     }
-    one = cross();
+    one = crossing(points, rounds, certain);
   }
   // Order statistics, never a mean of two: a mean with kNever or kBelowSmallest is no N.
   std::sort(all.begin(), all.end());
