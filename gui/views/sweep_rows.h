@@ -10,7 +10,7 @@
 
 namespace wide::gui {
 
-/// Columns: subject, n, strategy, wide, eager, best, verdict, rival, rival_time, shape, device, dtype, mode,
+/// Columns: subject, n, strategy, verdict, wide, eager, best, rival, rival_time, shape, device, dtype, mode,
 /// error, reason.
 Table sweep_table();
 
