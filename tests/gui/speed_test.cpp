@@ -68,6 +68,22 @@ void a_hundred_thousand_rows(ImGuiTestContext* ctx) {
   IM_CHECK_LT(times.worst, kForOthers * 0.05);
 }
 
+// What a frame takes that shows little, to hold the others against.
+void a_frame_at_rest(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  ctx->Yield(10);
+  note_frames();
+  ctx->Yield(30);
+  const auto shown = times_of(ctx, "the sample at rest", noted_frames());
+  for (auto& panel : bench().panels) panel.open = false;
+  ctx->Yield(5);
+  note_frames();
+  ctx->Yield(30);
+  const auto empty = times_of(ctx, "an empty window", noted_frames());
+  IM_CHECK_LT(shown.median_processor, kFrame);
+  IM_CHECK_LT(empty.median_processor, kFrame);
+}
+
 void a_million_events(ImGuiTestContext* ctx) {
   with_no_results(ctx);
   std::vector<profiler::Trace> traces;
@@ -212,6 +228,7 @@ void add_speed_tests(ImGuiTestEngine* engine) {
     IM_REGISTER_TEST(engine, "speed", name)->TestFunc = test;
   };
   add("a hundred thousand rows", a_hundred_thousand_rows);
+  add("a frame at rest", a_frame_at_rest);
   add("a million events", a_million_events);
   add("few frames while sweeping", while_sweeping);
   add("few frames while profiling", while_profiling);
