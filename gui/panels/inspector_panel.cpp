@@ -14,9 +14,9 @@ constexpr const char* kOfAuto = "AUTO takes it";
 void draw_operands(const NodeView& node, const Ui& ui) {
   heading(ui, "Values");
   if (!ImGui::BeginTable("##operands", 3, ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_RowBg)) return;
-  ImGui::TableSetupColumn("value");
-  ImGui::TableSetupColumn("type");
-  ImGui::TableSetupColumn("layout");
+  ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
+  ImGui::TableSetupColumn("type", ImGuiTableColumnFlags_WidthStretch);
+  ImGui::TableSetupColumn("layout", ImGuiTableColumnFlags_WidthFixed, ImGui::CalcTextSize("packed_last").x);
   ImGui::TableHeadersRow();
   const auto row = [&](const std::string& name, const std::string& type, const std::string& layout) {
     ImGui::TableNextRow();
@@ -48,7 +48,9 @@ void draw_way(const Ui& ui, const std::string& name, const std::string& layouts,
   ImGui::SameLine();
   ImGui::SetCursorPosX(left + 1.5F * em());
   const bool of_auto = layouts == kOfAuto;
-  const bool whole = fitted_text(of_auto ? "AUTO: " + name : name);
+  const auto with_auto = "AUTO: " + name;
+  const bool room = ImGui::CalcTextSize(with_auto.c_str()).x <= ImGui::GetContentRegionAvail().x;
+  const bool whole = fitted_text(of_auto && room ? with_auto : name);
   if (whole && !layouts.empty() && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(layouts);
   ImGui::TableNextColumn();
   right_text((measured ? "" : "~") + time_text(us));

@@ -68,7 +68,7 @@ void draw(LogPanel& panel, const Ui& ui) {
   ImGui::SetNextItemWidth(
       std::max(6 * em(), std::min(14 * em(), ImGui::GetContentRegionAvail().x - 8 * em())));
   ImGui::InputTextWithHint("##filter", "filter", &panel.filter);
-  ImGui::SameLine();
+  same_line_if_fits("xxx Copy");
   command_button(ui, "edit.copy_log", "\xef\x83\x85  Copy###copy");
   if (!ImGui::BeginChild("##lines")) {
     ImGui::EndChild();

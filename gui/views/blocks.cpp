@@ -27,15 +27,15 @@ void BlockRow::finish() {
   before_.assign(size() + 1, 0);
   for (std::size_t i = 0; i < size(); ++i) before_[i + 1] = before_[i] + length(i);
   levels_.clear();
-  std::vector<std::uint32_t> below(size());
-  for (std::size_t i = 0; i < size(); ++i) below[i] = static_cast<std::uint32_t>(i);
+  std::vector<Longest> below(size());
+  for (std::size_t i = 0; i < size(); ++i) below[i] = {length(i), static_cast<std::uint32_t>(i)};
   while (below.size() > 1) {
-    std::vector<std::uint32_t> level;
+    std::vector<Longest> level;
     level.reserve(below.size() / kChildren + 1);
     for (std::size_t i = 0; i < below.size(); ++i) {
       if (i % kChildren == 0) {
         level.push_back(below[i]);
-      } else if (length(below[i]) > length(level.back())) {
+      } else if (below[i].length > level.back().length) {
         level.back() = below[i];
       }
     }
@@ -66,24 +66,24 @@ std::size_t BlockRow::first_starting(std::size_t from, double time) const {
 }
 
 std::size_t BlockRow::longest(std::size_t first, std::size_t last) const {
-  auto best = first;
-  const auto consider = [&](std::size_t i) {
-    if (length(i) > length(best)) best = i;
-  };
+  Longest best{length(first), static_cast<std::uint32_t>(first)};
   std::size_t level = 0;  // 0: items themselves; k: levels_[k - 1]
-  const auto item_of = [&](std::size_t i) { return level == 0 ? i : std::size_t{levels_[level - 1][i]}; };
+  const auto consider = [&](std::size_t i) {
+    const auto one = level == 0 ? Longest{length(i), static_cast<std::uint32_t>(i)} : levels_[level - 1][i];
+    if (one.length > best.length) best = one;
+  };
   while (first < last) {
     if (level >= levels_.size()) {
-      for (; first < last; ++first) consider(item_of(first));
+      for (; first < last; ++first) consider(first);
       break;
     }
-    for (; first < last && first % kChildren != 0; ++first) consider(item_of(first));
-    for (; first < last && last % kChildren != 0; --last) consider(item_of(last - 1));
+    for (; first < last && first % kChildren != 0; ++first) consider(first);
+    for (; first < last && last % kChildren != 0; --last) consider(last - 1);
     first /= kChildren;
     last /= kChildren;
     ++level;
   }
-  return best;
+  return best.item;
 }
 
 void BlockRow::blocks(double from, double to, double narrow, std::vector<Block>& out) const {

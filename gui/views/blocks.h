@@ -55,13 +55,18 @@ class BlockRow {
 
  private:
   std::size_t first_starting(std::size_t from, double time) const;
+  /// Length and number side by side: looking for the longest then touches no other memory.
+  struct Longest {
+    std::int64_t length = 0;
+    std::uint32_t item = 0;
+  };
   std::int64_t length(std::size_t i) const { return end_[i] - start_[i]; }
 
   std::vector<std::int64_t> start_, end_;
   std::vector<std::int64_t> before_;  ///< summed length of all items before; one more than items
   std::vector<std::uint32_t> item_;
   /// levels_[k][j]: the longest item of those numbered [j 16^(k+1), (j + 1) 16^(k+1)).
-  std::vector<std::vector<std::uint32_t>> levels_;
+  std::vector<std::vector<Longest>> levels_;
 };
 
 }  // namespace wide::gui

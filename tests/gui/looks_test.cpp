@@ -53,7 +53,7 @@ int cut_letters(const ImGuiWindow& window, ImVec2& where) {
 
 bool scrolls_sideways(const ImGuiWindow& window) {
   for (const auto* one = &window; one != nullptr; one = one->ParentWindow) {
-    if (one->ScrollMax.x > 0) return true;
+    if ((one->Flags & ImGuiWindowFlags_HorizontalScrollbar) != 0) return true;
     if (one == window.RootWindow) break;
   }
   return false;

@@ -142,7 +142,7 @@ void draw(HistoryPanel& panel, Workbench&, const Ui& ui) {
   draw_actions(panel, ui);
   draw_filter(ui, panel.data->table, panel.runs, "##run_filter");
   draw_chosen(panel, ui);
-  constexpr float kLow = 20;  // em
+  constexpr float kLow = 34;  // em: less would leave nothing for the cases of a run
   const float room = ImGui::GetContentRegionAvail().y;
   const bool low = room < kLow * em();
   if (!low) {

@@ -59,7 +59,10 @@ void draw_bar(const Ui& ui, const Waterfall& fall, const std::string& name, doub
   list.AddText({fall.left - name_width - 0.6F * em(), text_y}, packed(ui.theme.text), name.c_str());
   const float left = fall.x(std::min(from, to)), right = std::max(left + 2, fall.x(std::max(from, to)));
   list.AddRectFilled({left, y}, {right, bottom}, packed(colour), 0.12F * em());
-  list.AddText({right + 0.4F * em(), text_y}, packed(ui.theme.text), value.c_str());
+  const float room = at.x + ImGui::GetItemRectSize().x - right - 0.4F * em();
+  list.AddText({right + 0.4F * em(), text_y}, packed(ui.theme.text), fitting(value, room).c_str());
+  if (ImGui::CalcTextSize(value.c_str()).x > room && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip))
+    tooltip(value);
 }
 
 void draw_waterfall(const profiler::Comparison& comparison, const Ui& ui) {

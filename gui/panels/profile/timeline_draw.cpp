@@ -291,8 +291,7 @@ void draw_measure(const TimelinePanel& panel, const ProfileData& data, const Ui&
   list.PopClipRect();
 }
 
-void draw_minimap(const TimelinePanel& panel, const ProfileData& data, const Ui& ui, ImVec2 low,
-                  ImVec2 high) {
+void draw_minimap(TimelinePanel& panel, const ProfileData& data, const Ui& ui, ImVec2 low, ImVec2 high) {
   auto& list = *ImGui::GetWindowDrawList();
   list.AddRectFilled(low, high, packed(faded(ui.theme.raised, 0.6F)));
   const double length = static_cast<double>(std::max<std::int64_t>(1, data.timeline.length));
@@ -301,12 +300,16 @@ void draw_minimap(const TimelinePanel& panel, const ProfileData& data, const Ui&
   };
   const auto lanes = std::max<std::size_t>(1, data.timeline.lanes.size());
   const float pitch = (high.y - low.y) / static_cast<float>(lanes);
-  std::vector<Block> blocks;
+  // It always shows everything: what there is to draw changes with its width only.
+  const bool known = panel.minimap_width == high.x - low.x;
+  panel.minimap_width = high.x - low.x;
+  panel.minimap.resize(data.timeline.lanes.size());
   for (std::size_t i = 0; i < data.timeline.lanes.size(); ++i) {
     const auto& lane = data.timeline.lanes[i];
+    auto& blocks = panel.minimap[i];
     const float top = low.y + pitch * static_cast<float>(i);
     const auto& colour = lane.capture == data.wide ? ui.theme.wide : ui.theme.rival;
-    lane.work.blocks(0, length, 2 * length / std::max(1.0F, high.x - low.x), blocks);
+    if (!known) lane.work.blocks(0, length, 2 * length / std::max(1.0F, high.x - low.x), blocks);
     for (const auto& block : blocks) {
       const float left = x(static_cast<double>(block.start)),
                   right = std::max(left + 1, x(static_cast<double>(block.end)));

@@ -17,16 +17,18 @@ struct TimelinePanel {
   TimeView view;
   bool fitted = false;  ///< false: shows everything at the next frame
   Search search;
-  std::string looked_for;              ///< as typed
-  std::optional<SlicePlace> selected;  ///< a slice
-  std::optional<SlicePlace> hovered;   ///< in this frame
-  std::optional<Measure> measured;     ///< kept until Escape
-  std::optional<double> measuring;     ///< where a drag that measures began
-  float scroll = 0;                    ///< pixels that the lanes are moved up
-  float height = 0;                    ///< of all lanes, pixels, as last drawn
-  std::uint64_t seen = 0;              ///< revision of the selection that is shown
-  std::vector<Block> blocks;           ///< kept to save allocations
-  std::size_t drawn = 0;               ///< rectangles of the last frame
+  std::string looked_for;                   ///< as typed
+  std::optional<SlicePlace> selected;       ///< a slice
+  std::optional<SlicePlace> hovered;        ///< in this frame
+  std::optional<Measure> measured;          ///< kept until Escape
+  std::optional<double> measuring;          ///< where a drag that measures began
+  float scroll = 0;                         ///< pixels that the lanes are moved up
+  float height = 0;                         ///< of all lanes, pixels, as last drawn
+  std::uint64_t seen = 0;                   ///< revision of the selection that is shown
+  std::vector<Block> blocks;                ///< kept to save allocations
+  std::vector<std::vector<Block>> minimap;  ///< by lane, of a minimap of this width
+  float minimap_width = 0;
+  std::size_t drawn = 0;  ///< rectangles of the last frame
 };
 
 /// Forgets all that belongs to another trace.
@@ -62,7 +64,7 @@ void draw_ruler(const TimelinePanel& panel, const Ui& ui, ImVec2 low, ImVec2 hig
 void draw_lanes(TimelinePanel& panel, const ProfileData& data, const Ui& ui, const LaneLayout& layout);
 void draw_measure(const TimelinePanel& panel, const ProfileData& data, const Ui& ui,
                   const LaneLayout& layout);
-void draw_minimap(const TimelinePanel& panel, const ProfileData& data, const Ui& ui, ImVec2 low, ImVec2 high);
+void draw_minimap(TimelinePanel& panel, const ProfileData& data, const Ui& ui, ImVec2 low, ImVec2 high);
 /// Colour of a slice by its kind.
 ImVec4 colour_of(const Theme& theme, profiler::Kind kind, bool copy);
 /// What the colours mean, in one line.
