@@ -147,7 +147,9 @@ void draw_gain(ProfilePanel& panel, const Ui& ui) {
   line.append(" over ").append(results::printable(comparison.rival, 40)).append(" in these passes; ");
   line.append(three_figures(comparison.launches_saved_per_member()))
       .append(" launches saved for each member");
+  ImGui::PushTextWrapPos(0);
   ImGui::TextUnformatted(line.c_str());
+  ImGui::PopTextWrapPos();
   faint_text(ui, "A speed-up with its interval comes from a sweep; this says where it comes from.");
   const auto low = ImGui::GetCursorScreenPos();
   draw_waterfall(comparison, ui);
