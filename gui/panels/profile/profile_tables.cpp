@@ -43,8 +43,8 @@ void choose_comparison(ProfilePanel& panel) {
 // A bar from the rival's time down to wide's, part by part: what each cause takes off, or adds.
 struct Waterfall {
   float left, width, height;
-  double most;
-  float x(double us) const { return left + static_cast<float>(us / most) * width; }
+  double least, most;  ///< least is below 0 where a part took more off than there was
+  float x(double us) const { return left + static_cast<float>((us - least) / (most - least)) * width; }
 };
 
 void draw_bar(const Ui& ui, const Waterfall& fall, const std::string& name, double from, double to,
@@ -68,13 +68,16 @@ void draw_bar(const Ui& ui, const Waterfall& fall, const std::string& name, doub
 void draw_waterfall(const profiler::Comparison& comparison, const Ui& ui) {
   const auto& gain = comparison.gain;
   const auto parts = gain_parts(gain);
-  double most = std::max(gain.rival_us, gain.wide_us), at = gain.rival_us;
-  for (const auto& part : parts) most = std::max(most, at -= part.us);
+  double least = 0, most = std::max(gain.rival_us, gain.wide_us), at = gain.rival_us;
+  for (const auto& part : parts) {
+    at -= part.us;
+    least = std::min(least, at), most = std::max(most, at);
+  }
   if (most <= 0) return faint_text(ui, "The captures have no passes whose time is known.");
   const float room = ImGui::GetContentRegionAvail().x;
   const float names = 9.5F * em(), values = 11 * em();
   const Waterfall fall{ImGui::GetCursorScreenPos().x + names, std::max(4 * em(), room - names - values),
-                       1.75F * em(), most};
+                       1.75F * em(), least, most};
   draw_bar(ui, fall, comparison.rival, 0, gain.rival_us, ui.theme.rival,
            show_time({gain.rival_us}) + " a pass", "A pass of the rival, untraced where that was measured.");
   at = gain.rival_us;
