@@ -20,8 +20,8 @@ enum class Samples : std::uint8_t { kLeaveOut, kInclude };
 nlohmann::json report(const RunRecord& run, const std::vector<CaseRecord>& cases,
                       Samples samples = Samples::kInclude);
 
-/// The text of report() with the fields of `more` in it, made case by case: what dumping the whole would give,
-/// without holding all of it as a document.
+/// The text of report() with the fields of `more` in it, made case by case: what dumping the whole would
+/// give, without holding all of it as a document.
 std::string report_text(const RunRecord& run, const std::vector<CaseRecord>& cases,
                         const nlohmann::json& more = nlohmann::json::object());
 
