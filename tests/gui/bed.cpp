@@ -10,6 +10,7 @@
 #include <implot.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -254,9 +255,16 @@ int run_tests(GLFWwindow* window, int argc, char** argv) {
   wide::test::add_tour_tests(engine);
   wide::test::add_agreement_tests(engine);
   ImGuiTestEngine_Start(engine, ImGui::GetCurrentContext());
-  for (int i = 1; i < std::max(argc, 2); ++i) {
-    ImGuiTestEngine_QueueTests(engine, ImGuiTestGroup_Tests, i < argc ? argv[i] : nullptr,
-                               ImGuiTestRunFlags_RunFromCommandLine);
+  ImVector<ImGuiTest*> tests;
+  ImGuiTestEngine_GetTestList(engine, &tests);
+  const std::vector<std::string> wanted(argv + 1, argv + argc);
+  for (auto* test : tests) {
+    const bool named = std::any_of(wanted.begin(), wanted.end(), [&](const std::string& one) {
+      return one == test->Category.c_str() ||
+             one == std::string(test->Category.c_str()).append("/").append(test->Name.c_str());
+    });
+    if (named || wanted.empty())
+      ImGuiTestEngine_QueueTest(engine, test, ImGuiTestRunFlags_RunFromCommandLine);
   }
   while (!ImGuiTestEngine_IsTestQueueEmpty(engine)) {
     if (wide::test::pace) {
