@@ -48,7 +48,7 @@ int resume(Context& context, Options& options) {
   const auto path = database_path(*options.database);
   const auto run = read_run(path, options.run);
   if (auto reason = app::cannot_go_on(run, app::machine_facts(context.engine)); !reason.empty())
-    throw Error("runs", std::move(reason));
+    throw Error("runs", reason);
   options.measuring.database = path.string();
   options.measuring.run = run.id;
   if (context.json) options.measuring.report = "-";
