@@ -156,7 +156,12 @@ int checked_version(SQLite::Database& db, const fs::path& path, int current) {
     return static_cast<int>(version);
   }
   const bool empty = db.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
-  if (application != 0 || version != 0 || !empty) refuse_foreign(path);
+  if (application != 0 || version != 0 || !empty) {
+    // Another process may have made it ours between the two looks.
+    if (static_cast<std::uint32_t>(pragma(db, "application_id")) == kApplicationId)
+      return checked_version(db, path, current);
+    refuse_foreign(path);
+  }
   return 0;
 }
 

@@ -186,7 +186,9 @@ class TraceWriter {
 
   const std::string& node_name(std::int32_t node) {
     auto& text = nodes_[node];
-    if (text.empty()) text = json_text(trace_.nodes[static_cast<std::size_t>(node)].name);
+    if (text.empty())
+      text =
+          json_text(node < std::ssize(trace_.nodes) ? trace_.nodes[static_cast<std::size_t>(node)].name : "");
     return text;
   }
 
