@@ -147,21 +147,17 @@ void check_integrity(SQLite::Database& db, const fs::path& path) {
   if (!broken.empty()) throw Error("store", damaged(path, broken));
 }
 
-/// A file of ours has our application_id; an empty one may become ours.
+/// A file of ours has our application_id; an empty one may become ours. Whether it is empty is looked at
+/// first: another process that makes it ours in between is then seen by the other two.
 int checked_version(SQLite::Database& db, const fs::path& path, int current) {
-  const auto version = pragma(db, "user_version");
+  const bool empty = db.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
   const auto application = static_cast<std::uint32_t>(pragma(db, "application_id"));
+  const auto version = pragma(db, "user_version");
   if (application == kApplicationId) {
     if (version > current) refuse_newer(path, static_cast<std::uint32_t>(version), current);
     return static_cast<int>(version);
   }
-  const bool empty = db.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
-  if (application != 0 || version != 0 || !empty) {
-    // Another process may have made it ours between the two looks.
-    if (static_cast<std::uint32_t>(pragma(db, "application_id")) == kApplicationId)
-      return checked_version(db, path, current);
-    refuse_foreign(path);
-  }
+  if (application != 0 || version != 0 || !empty) refuse_foreign(path);
   return 0;
 }
 

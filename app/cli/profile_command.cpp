@@ -43,7 +43,7 @@ presets::CaseSpec spec_of(const ProfileRequest& options) {
   spec.threads = at::get_num_threads();
   if (!options.model.strategies.empty()) spec.strategy.clear();
   for (const auto& strategy : options.model.strategies)
-    spec.strategy.append(spec.strategy.empty() ? "" : ",").append(strategy);
+    spec.strategy.append(spec.strategy.empty() ? "" : "+").append(strategy);
   return spec;
 }
 

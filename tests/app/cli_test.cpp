@@ -1,5 +1,3 @@
-#include "app/cli/cli.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,8 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "app/fake_engine.h"
-#include "app/fake_widebench.h"
+#include "app/cli_fixture.h"
 
 namespace wide::cli {
 namespace {
@@ -21,31 +18,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Ran {
-  int code;
-  std::string out, err;
-};
-
-class Cli : public testing::Test {
+class Cli : public CliFixture {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::path(testing::TempDir()) /
-              (std::string("widebench_cli_") + testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-    ::setenv("XDG_CONFIG_HOME", folder_.c_str(), 1);
-    ::setenv("XDG_DATA_HOME", (folder_ / "data").c_str(), 1);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  Ran run(const std::vector<std::string>& arguments) {
-    std::ostringstream out, err;
-    Context context{.engine = test::fake_engine(), .out = out, .err = err};
-    const int code = cli::run(arguments, context, test::fake_commands());
-    return {code, out.str(), err.str()};
-  }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  Ran run(const std::vector<std::string>& arguments) { return run_words(arguments); }
 
   std::string preset(const std::vector<std::string>& subjects, const std::string& device = "auto") {
     json cases = json::array();
@@ -66,8 +41,6 @@ class Cli : public testing::Test {
     std::ifstream in(path(name));
     return json::parse(in);
   }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(Cli, WithoutArgumentsSaysHowToRunHeadless) {

@@ -10,9 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "app/cli/cli.h"
-#include "app/fake_engine.h"
-#include "app/fake_widebench.h"
+#include "app/cli_fixture.h"
 
 namespace wide::cli {
 namespace {
@@ -22,21 +20,10 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Ran {
-  int code;
-  std::string out, err;
-};
-
-class HistoryCli : public testing::Test {
+class HistoryCli : public CliFixture {
  protected:
   void SetUp() override {
-    folder_ =
-        std::filesystem::path(testing::TempDir()) /
-        (std::string("widebench_history_") + testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-    ::setenv("XDG_CONFIG_HOME", folder_.c_str(), 1);
-    ::setenv("XDG_DATA_HOME", (folder_ / "data").c_str(), 1);
+    CliFixture::SetUp();
     ::unsetenv("GITHUB_STEP_SUMMARY");
     write_preset("p.json", {2, 4, 8, 16, 32}, {"mlp", "deep_mlp"});
   }
@@ -44,10 +31,8 @@ class HistoryCli : public testing::Test {
     ::unsetenv("FAKE_SLOW");
     ::unsetenv("FAKE_UNSTEADY");
     ::unsetenv("GITHUB_STEP_SUMMARY");
-    std::filesystem::remove_all(folder_);
+    CliFixture::TearDown();
   }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   void write_preset(const std::string& file, const std::vector<int>& n,
                     const std::vector<std::string>& subjects) {
@@ -62,11 +47,8 @@ class HistoryCli : public testing::Test {
   }
 
   Ran run(std::vector<std::string> arguments) {
-    std::ostringstream out, err;
-    Context context{.engine = test::fake_engine(), .out = out, .err = err};
     if (!arguments.empty()) arguments.insert(arguments.end(), {"--db", path("r.db")});
-    const int code = cli::run(arguments, context, test::fake_commands());
-    return {code, out.str(), err.str()};
+    return run_words(arguments);
   }
   Ran sweep(std::vector<std::string> more = {}, const std::string& preset = "p.json") {
     more.insert(more.begin(), {"--preset", path(preset)});
@@ -76,8 +58,6 @@ class HistoryCli : public testing::Test {
     std::ifstream file(path(name), std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(HistoryCli, TheGatePassesWhatIsTheSame) {

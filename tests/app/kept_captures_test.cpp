@@ -11,9 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "app/cli/cli.h"
-#include "app/fake_engine.h"
-#include "app/fake_widebench.h"
+#include "app/cli_fixture.h"
 #include "app/stored_captures.h"
 #include "profiler/trace/chrome_export.h"
 #include "profiler/trace/chrome_import.h"
@@ -28,29 +26,11 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Ran {
-  int code;
-  std::string out, err;
-};
-
-class KeptCaptures : public testing::Test {
+class KeptCaptures : public CliFixture {
  protected:
-  void SetUp() override {
-    folder_ =
-        std::filesystem::path(testing::TempDir()) /
-        (std::string("widebench_kept_") + testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-    ::setenv("XDG_DATA_HOME", (folder_ / "data").c_str(), 1);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   Ran run(std::vector<std::string> arguments) const {
-    std::ostringstream out, err;
-    Context context{.engine = test::fake_engine(), .out = out, .err = err};
     arguments.insert(arguments.end(), {"--db", path("r.db")});
-    const int code = cli::run(arguments, context, test::fake_commands());
-    return {code, out.str(), err.str()};
+    return run_words(arguments);
   }
   json document(std::vector<std::string> arguments) const {
     arguments.emplace_back("--json");
@@ -71,9 +51,6 @@ class KeptCaptures : public testing::Test {
         {"cases", {{{"subject", "mlp"}, {"kind", "zoo"}, {"shape", {{"batch", 3}}}, {"n", {2}}}}}};
     ASSERT_EQ(run({"--preset", path("p.json")}).code, 0);
   }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(KeptCaptures, AreARunOfTheirOwnWithoutATime) {

@@ -8,9 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "app/cli/cli.h"
-#include "app/fake_engine.h"
-#include "app/fake_widebench.h"
+#include "app/cli_fixture.h"
 #include "profiler/trace/chrome_import.h"
 
 namespace wide::cli {
@@ -21,28 +19,11 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Ran {
-  int code;
-  std::string out, err;
-};
-
-class ProfileOptions : public testing::Test {
+class ProfileOptions : public CliFixture {
  protected:
-  void SetUp() override {
-    folder_ =
-        std::filesystem::path(testing::TempDir()) /
-        (std::string("widebench_profile_") + testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   static Ran run(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "profile");
-    std::ostringstream out, err;
-    Context context{.engine = test::fake_engine(), .out = out, .err = err};
-    const int code = cli::run(arguments, context, test::fake_commands());
-    return {code, out.str(), err.str()};
+    return run_words(arguments);
   }
   static json document(std::vector<std::string> arguments) {
     arguments.emplace_back("--json");
@@ -56,9 +37,6 @@ class ProfileOptions : public testing::Test {
       names.push_back(capture.at("contender").get<std::string>());
     return names;
   }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
-  std::filesystem::path folder_;
 };
 
 TEST_F(ProfileOptions, OfABuiltInSubjectReachTheCapture) {
