@@ -47,7 +47,7 @@ json number(double value) {
   return {{"float", std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"}};
 }
 
-json to_json(const Graph& graph, const Argument& argument) {
+json argument_json(const Graph& graph, const Argument& argument) {
   return std::visit(
       [&](const auto& value) -> json {
         using T = std::decay_t<decltype(value)>;
@@ -69,7 +69,7 @@ json to_json(const Graph& graph, const Argument& argument) {
           return {{"device", value.str()}};
         } else if constexpr (std::is_same_v<T, Argument::List>) {
           json list = json::array();
-          for (const auto& item : value) list.push_back(to_json(graph, item));
+          for (const auto& item : value) list.push_back(argument_json(graph, item));
           return list;
         } else {
           return value;
@@ -85,7 +85,7 @@ json node_json(const Graph& graph, const Node& node) {
                               "static shapes, or give the .pt2 itself");
   }
   json entry{{"op", node.op}, {"arguments", json::array()}, {"results", json::array()}};
-  for (const auto& argument : node.arguments) entry["arguments"].push_back(to_json(graph, argument));
+  for (const auto& argument : node.arguments) entry["arguments"].push_back(argument_json(graph, argument));
   for (const auto id : node.results)
     entry["results"].push_back(id < 0 ? json(nullptr) : json(name_of(graph, id)));
   return entry;
@@ -101,7 +101,7 @@ json to_json(const Graph& graph) {
   }
   for (const auto& node : graph.nodes) document["nodes"].push_back(node_json(graph, node));
   for (const auto& output : graph.outputs) {
-    document["outputs"].push_back({{"value", to_json(graph, output.value)},
+    document["outputs"].push_back({{"value", argument_json(graph, output.value)},
                                    {"kind", output.kind == OutputKind::kUser ? "user" : "buffer_mutation"},
                                    {"target", output.target}});
   }

@@ -21,19 +21,18 @@ using results::Verdict;
 class GeometricMean {
  public:
   void add(const Interval& ratio) {
-    const double error = (std::log(ratio.high) - std::log(ratio.low)) / (2 * kNormal95);
+    const double error = (std::log(ratio.high) - std::log(ratio.low)) / (2 * profiler::kNormal95);
     sum_ += std::log(ratio.value);
     squares_ += error * error;
     ++count_;
   }
   Interval interval() const {
     if (count_ == 0) return {};
-    const double mean = sum_ / count_, reach = kNormal95 * std::sqrt(squares_) / count_;
+    const double mean = sum_ / count_, reach = profiler::kNormal95 * std::sqrt(squares_) / count_;
     return {std::exp(mean), std::exp(mean - reach), std::exp(mean + reach)};
   }
 
  private:
-  static constexpr double kNormal95 = 1.959964;
   double sum_ = 0, squares_ = 0;
   int count_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/cost_book.h"
 #include "core/stopwatch.h"
 #include "core/text.h"
 #include "formats/error.h"
@@ -21,12 +22,6 @@ const StopwatchOptions kPass{
 constexpr double kHopeless = 1.3;
 // Only where one thread could be better than several: below it, waking the others costs as much as the work.
 constexpr double kTinyNanoseconds = 500'000;
-
-std::uint64_t fingerprint(const std::string& text) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return hash;
-}
 
 // libtorch's threads inside one program of the schedule.
 int inner_threads(const Schedule& schedule) {
@@ -60,7 +55,7 @@ class AutoPlanner {
       : request_(request), tuner_(tuner), pool_(pool) {
     std::string text = print(request.parts.graph);
     for (const auto& input : request.parts.inputs) text += input.mapped ? 'm' : 's';
-    key_ = "schedule " + std::to_string(fingerprint(text)) + " N=" + std::to_string(request.parts.members) +
+    key_ = "schedule " + std::to_string(fnv1a(text)) + " N=" + std::to_string(request.parts.members) +
            " threads=" + std::to_string(at::get_num_threads()) + " ";
   }
 

@@ -10,8 +10,8 @@
 namespace wide {
 namespace {
 
-// What sequential pays beyond moving bytes: each member's own arithmetic.
-double arithmetic(const Primitive* primitive, const Call& call) {
+// What sequential pays beyond moving bytes: each member's own own_arithmetic.
+double own_arithmetic(const Primitive* primitive, const Call& call) {
   if (primitive && primitive->alone) return primitive->alone(call) * static_cast<double>(call.members);
   if (primitive && primitive->flops) return primitive->flops(call) * kNanosecondsPerFlop;
   return 0;
@@ -26,7 +26,8 @@ void consider(const Strategy& strategy, double beyond, NodeCandidates& node) {
   }
 }
 
-void ask(const Graph& graph, const Node& node, const StrategyChoice& choice, NodeCandidates& result) {
+void ask_strategy(const Graph& graph, const Node& node, const StrategyChoice& choice,
+                  NodeCandidates& result) {
   const auto* primitive = find_primitive(node.op);
   const auto wanted = wanted_strategy(choice, graph, node, primitive);
   const bool any = wanted.name == kAuto || wanted.name == kWide;
@@ -44,7 +45,7 @@ void ask(const Graph& graph, const Node& node, const StrategyChoice& choice, Nod
     throw Error("plan", describe(graph, node) + ": strategy '" + wanted.name + "' cannot run it: " + reason);
   }
   if (!offered || wanted.name == kAuto || wanted.name == kSequential.name)
-    consider(kSequential, arithmetic(primitive, result.call), result);
+    consider(kSequential, own_arithmetic(primitive, result.call), result);
 }
 
 }  // namespace
@@ -100,7 +101,7 @@ std::vector<NodeCandidates> ask_strategies(const Graph& graph, const std::vector
       };
     };
     if (std::any_of(node.results.begin(), node.results.end(), results_are(&ValueState::mapped))) {
-      ask(graph, node, choice, one);
+      ask_strategy(graph, node, choice, one);
     } else {
       const auto constant = results_are(&ValueState::constant);
       const bool once = std::all_of(node.results.begin(), node.results.end(),

@@ -9,10 +9,10 @@
 namespace wide {
 namespace {
 
-using Rule = bool (*)(const CanonicalContext&);
+using NativeRule = bool (*)(const CanonicalContext&);
 
 // One node in place of this one, for its first result; the others must be of no use to anybody.
-bool replace(const CanonicalContext& c, std::string op, std::vector<Argument> arguments) {
+bool replace_only_result(const CanonicalContext& c, std::string op, std::vector<Argument> arguments) {
   for (std::size_t i = 1; i < c.node.results.size(); ++i) {
     if (c.is_wanted(i)) return false;
   }
@@ -48,52 +48,57 @@ bool convolution(const CanonicalContext& c) {
   if (!*transposed) {
     arguments.push_back(each(kDilation));
     arguments.push_back(at(c, kGroups));
-    return replace(c, "aten.conv" + std::to_string(axes) + "d.default", std::move(arguments));
+    return replace_only_result(c, "aten.conv" + std::to_string(axes) + "d.default", std::move(arguments));
   }
   arguments.push_back(each(kOutputPadding));
   arguments.push_back(at(c, kGroups));
   arguments.push_back(each(kDilation));
-  return replace(c, "aten.conv_transpose" + std::to_string(axes) + (axes == 1 ? "d.default" : "d.input"),
-                 std::move(arguments));
+  return replace_only_result(
+      c, "aten.conv_transpose" + std::to_string(axes) + (axes == 1 ? "d.default" : "d.input"),
+      std::move(arguments));
 }
 
 // x, shape, weight, bias, eps
 bool layer_norm(const CanonicalContext& c) {
-  return replace(c, "aten.layer_norm.default", {at(c, 0), at(c, 1), at(c, 2), at(c, 3), at(c, 4), {true}});
+  return replace_only_result(c, "aten.layer_norm.default",
+                             {at(c, 0), at(c, 1), at(c, 2), at(c, 3), at(c, 4), {true}});
 }
 
 // x, shape, weight, eps
 bool rms_norm(const CanonicalContext& c) {
-  return replace(c, "aten.rms_norm.default", {at(c, 0), at(c, 1), at(c, 2), at(c, 3)});
+  return replace_only_result(c, "aten.rms_norm.default", {at(c, 0), at(c, 1), at(c, 2), at(c, 3)});
 }
 
 // x, weight, bias, N, C, HxW, groups, eps
 bool group_norm(const CanonicalContext& c) {
-  return replace(c, "aten.group_norm.default", {at(c, 0), at(c, 6), at(c, 1), at(c, 2), at(c, 7), {true}});
+  return replace_only_result(c, "aten.group_norm.default",
+                             {at(c, 0), at(c, 6), at(c, 1), at(c, 2), at(c, 7), {true}});
 }
 
 // x, weight, bias, mean, variance, momentum, eps
 bool batch_norm_without_training(const CanonicalContext& c) {
-  return replace(c, "aten.batch_norm.default",
-                 {at(c, 0), at(c, 1), at(c, 2), at(c, 3), at(c, 4), {false}, at(c, 5), at(c, 6), {true}});
+  return replace_only_result(
+      c, "aten.batch_norm.default",
+      {at(c, 0), at(c, 1), at(c, 2), at(c, 3), at(c, 4), {false}, at(c, 5), at(c, 6), {true}});
 }
 
 // x, weight, bias, mean, variance, training, momentum, eps
 bool native_batch_norm(const CanonicalContext& c) {
   if (c.node.arguments[5] != Argument{false}) return false;
-  return replace(c, "aten.batch_norm.default",
-                 {at(c, 0), at(c, 1), at(c, 2), at(c, 3), at(c, 4), {false}, at(c, 6), at(c, 7), {true}});
+  return replace_only_result(
+      c, "aten.batch_norm.default",
+      {at(c, 0), at(c, 1), at(c, 2), at(c, 3), at(c, 4), {false}, at(c, 6), at(c, 7), {true}});
 }
 
 // q, k, v, dropout, causal, mask, scale
 bool flash_attention(const CanonicalContext& c) {
-  return replace(c, "aten.scaled_dot_product_attention.default",
-                 {at(c, 0), at(c, 1), at(c, 2), at(c, 5), at(c, 3), at(c, 4), at(c, 6), {false}});
+  return replace_only_result(c, "aten.scaled_dot_product_attention.default",
+                             {at(c, 0), at(c, 1), at(c, 2), at(c, 5), at(c, 3), at(c, 4), at(c, 6), {false}});
 }
 
 bool adaptive_average(const CanonicalContext& c) {
   auto op = c.node.op;
-  return replace(c, op.erase(op.find("._") + 1, 1), {at(c, 0), at(c, 1)});
+  return replace_only_result(c, op.erase(op.find("._") + 1, 1), {at(c, 0), at(c, 1)});
 }
 
 // x, probability, train
@@ -108,7 +113,7 @@ bool joined(const CanonicalContext& c, std::int64_t dim) {
   for (const auto& item : *c.node.arguments[0].list()) {
     if (!item.ref() || c.type(item.ref()->id).rank() < 2) return false;
   }
-  return replace(c, "aten.cat.default", {at(c, 0), {dim}});
+  return replace_only_result(c, "aten.cat.default", {at(c, 0), {dim}});
 }
 bool beside(const CanonicalContext& c) {
   return joined(c, 1);
@@ -123,7 +128,7 @@ bool outer(const CanonicalContext& c) {
   const ConcreteType column{left.dtype, {left.shape[0], 1}};
   const auto x = c.rewriter.emit("aten.reshape.default", {at(c, 0), int_list(column.shape)}, column, "column",
                                  c.node.module_path);
-  return replace(c, "aten.mul.Tensor", {{ValueRef{x}}, at(c, 1)});
+  return replace_only_result(c, "aten.mul.Tensor", {{ValueRef{x}}, at(c, 1)});
 }
 
 // self, source: the source in self's dtype and shape.
@@ -156,7 +161,7 @@ bool rrelu(const CanonicalContext& c) {
     return whole ? static_cast<double>(*whole) : std::get<double>(value);
   };
   if (c.node.arguments[3] != Argument{false}) return false;
-  return replace(c, "aten.leaky_relu.default", {at(c, 0), {(bound(1) + bound(2)) / 2}});
+  return replace_only_result(c, "aten.leaky_relu.default", {at(c, 0), {(bound(1) + bound(2)) / 2}});
 }
 
 // v · (g / |v|), the norm over all axes but `dim`.
@@ -174,11 +179,11 @@ bool weight_norm(const CanonicalContext& c) {
         ValueRef{c.rewriter.emit(std::move(op), std::move(arguments), type, "norm", c.node.module_path)}};
   };
   const auto norm = emit("aten.linalg_vector_norm.default", {at(c, 0), {2.0}, {std::move(axes)}, {true}, {}});
-  return replace(c, "aten.mul.Tensor", {at(c, 0), emit("aten.div.Tensor", {at(c, 1), norm})});
+  return replace_only_result(c, "aten.mul.Tensor", {at(c, 0), emit("aten.div.Tensor", {at(c, 1), norm})});
 }
 
-const std::unordered_map<std::string_view, Rule>& rules() {
-  static const std::unordered_map<std::string_view, Rule> table = {
+const std::unordered_map<std::string_view, NativeRule>& native_rules() {
+  static const std::unordered_map<std::string_view, NativeRule> table = {
       {"aten.convolution.default", convolution},
       {"aten._convolution.default", convolution},
       {"aten.native_layer_norm.default", layer_norm},
@@ -206,12 +211,12 @@ const std::unordered_map<std::string_view, Rule>& rules() {
 }  // namespace
 
 bool has_native_rule(std::string_view op) {
-  return rules().contains(op);
+  return native_rules().contains(op);
 }
 
 bool apply_native_rule(const CanonicalContext& context) {
-  const auto rule = rules().find(context.node.op);
-  return rule != rules().end() && rule->second(context);
+  const auto rule = native_rules().find(context.node.op);
+  return rule != native_rules().end() && rule->second(context);
 }
 
 }  // namespace wide

@@ -1,5 +1,7 @@
 #include "core/compare.h"
 
+#include <cstring>
+
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -26,7 +28,7 @@ double epsilon(at::ScalarType dtype) {
   }
 }
 
-std::string number(double value) {
+std::string nine_digits(double value) {
   char buffer[32];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 9).ptr;
   return {buffer, end};
@@ -116,9 +118,16 @@ Difference compare(const at::Tensor& got, const at::Tensor& expected, const Tole
   }
   if (odd) result.max_abs = result.max_rel = std::numeric_limits<double>::quiet_NaN();
   result.worst = unravel(worst, a.sizes());
-  result.text =
-      "at " + shape_text(result.worst) + ": got " + number(x[worst]) + ", expected " + number(y[worst]);
+  result.text = "at " + shape_text(result.worst) + ": got " + nine_digits(x[worst]) + ", expected " +
+                nine_digits(y[worst]);
   return result;
+}
+
+bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+  if (a.is_same(b)) return true;
+  const auto x = a.contiguous(), y = b.contiguous();
+  return x.sizes() == y.sizes() && x.scalar_type() == y.scalar_type() &&
+         (x.nbytes() == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0);
 }
 
 }  // namespace wide

@@ -40,4 +40,7 @@ struct Difference {
 /// else does. Different shapes or dtypes disagree.
 Difference compare(const at::Tensor& got, const at::Tensor& expected, const Tolerance& tolerance);
 
+/// True when shape, dtype and every bit are the same; NaNs of the same bits are.
+bool same_bits(const at::Tensor& a, const at::Tensor& b);
+
 }  // namespace wide

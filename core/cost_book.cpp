@@ -27,16 +27,13 @@ std::string processor() {
   return "cpu";
 }
 
-// 64-bit FNV-1a as hexadecimal: stable over builds, unlike std::hash.
 std::string fingerprint(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   char buffer[17];
-  std::snprintf(buffer, sizeof buffer, "%016llx", static_cast<unsigned long long>(hash));
+  std::snprintf(buffer, sizeof buffer, "%016llx", static_cast<unsigned long long>(fnv1a(text)));
   return buffer;
 }
 
-std::optional<double> number(std::string_view text) {
+std::optional<double> parsed_number(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
@@ -53,7 +50,8 @@ CostBook::CostBook(std::filesystem::path file) : file_(std::move(file)) {
   while (std::getline(in, line)) {
     const auto tab = line.rfind('\t');
     if (tab == std::string::npos) continue;  // cut off while it was written
-    if (const auto cost = number(std::string_view(line).substr(tab + 1))) costs_[line.substr(0, tab)] = *cost;
+    if (const auto cost = parsed_number(std::string_view(line).substr(tab + 1)))
+      costs_[line.substr(0, tab)] = *cost;
   }
 }
 
@@ -103,6 +101,12 @@ std::filesystem::path CostBook::default_file() {
   auto machine = processor() + "|" + at::get_cpu_capability() + "|" + TORCH_VERSION;
   machine.append("|").append(kSourceDigest);
   return cache / "widebench" / "costs" / (fingerprint(machine) + ".tsv");
+}
+
+std::uint64_t fnv1a(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return hash;
 }
 
 }  // namespace wide

@@ -1,10 +1,12 @@
 #pragma once
 // Measured costs, kept on disk between runs: what was timed once on this machine is not timed again.
 
+#include <cstdint>
 #include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 namespace wide {
@@ -33,5 +35,8 @@ class CostBook {
   std::filesystem::path file_;
   std::unordered_map<std::string, double> costs_;
 };
+
+/// 64-bit FNV-1a, the same in every build, unlike std::hash.
+std::uint64_t fnv1a(std::string_view text);
 
 }  // namespace wide

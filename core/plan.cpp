@@ -9,7 +9,7 @@
 namespace wide {
 namespace {
 
-constexpr std::string_view kStage = "plan";
+constexpr std::string_view kPlanStage = "plan";
 
 NodePlan fixed(const NodeCandidates& node, std::string_view strategy) {
   NodePlan plan;
@@ -77,8 +77,9 @@ std::size_t find_candidate(const Graph& graph, const Node& node, const NodeCandi
   for (const auto& refusal : candidates.refusals) {
     if (refusal.strategy == choice.strategy) reason = refusal.reason;
   }
-  throw Error(std::string(kStage), describe(graph, node) + ": the stored plan's strategy '" +
-                                       choice.strategy + "' cannot run it: " + reason + "; make a new plan");
+  throw Error(std::string(kPlanStage), describe(graph, node) + ": the stored plan's strategy '" +
+                                           choice.strategy + "' cannot run it: " + reason +
+                                           "; make a new plan");
 }
 
 // The candidates of the strategies that a stored plan names.
@@ -89,7 +90,7 @@ std::vector<NodeCandidates> ask_for(const Graph& graph, const std::vector<ValueS
   try {
     return ask_strategies(graph, states, members, wanted);
   } catch (const Error& error) {
-    throw Error(std::string(kStage), std::string(error.what()).append("; make a new plan"));
+    throw Error(std::string(kPlanStage), std::string(error.what()).append("; make a new plan"));
   }
 }
 
@@ -156,18 +157,18 @@ std::vector<NodeChoice> choices_of(const Graph& graph, const Plan& plan) {
 Plan plan_from(const Graph& graph, const std::vector<ValueState>& inputs, std::int64_t members,
                const std::vector<NodeChoice>& choices) {
   if (choices.size() != graph.nodes.size()) {
-    throw Error(std::string(kStage), "the stored plan has " + std::to_string(choices.size()) +
-                                         " operations, the model has " + std::to_string(graph.nodes.size()) +
-                                         "; it is another model's, make a new plan");
+    throw Error(std::string(kPlanStage),
+                "the stored plan has " + std::to_string(choices.size()) + " operations, the model has " +
+                    std::to_string(graph.nodes.size()) + "; it is another model's, make a new plan");
   }
   const auto states = spread_states(graph, inputs);
   const auto nodes = ask_for(graph, states, members, choices);
   std::vector<std::size_t> candidates(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (const auto result = first_result(graph, graph.nodes[i]); result != choices[i].value) {
-      throw Error(std::string(kStage), describe(graph, graph.nodes[i]) + ": the stored plan has %" +
-                                           choices[i].value +
-                                           " here; it is another model's, make a new plan");
+      throw Error(std::string(kPlanStage), describe(graph, graph.nodes[i]) + ": the stored plan has %" +
+                                               choices[i].value +
+                                               " here; it is another model's, make a new plan");
     }
     if (nodes[i].kind == NodeKind::kMapped)
       candidates[i] = find_candidate(graph, graph.nodes[i], nodes[i], choices[i]);

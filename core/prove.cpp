@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <optional>
 
+#include "core/compare.h"
 #include "core/primitive.h"
 #include "core/reference.h"
 #include "formats/error.h"
@@ -66,12 +66,6 @@ class CheckBuilder {
   const WideModel& model_;
   ProofCheck check_;
 };
-
-bool same_bits(const at::Tensor& a, const at::Tensor& b) {
-  const auto x = a.contiguous(), y = b.contiguous();
-  return x.sizes() == y.sizes() && x.scalar_type() == y.scalar_type() &&
-         (x.nbytes() == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0);
-}
 
 // All members but `changed` must give the very same bits.
 ProofCheck unchanged_but(const std::string& what, const WideModel& model, const Outputs& before,

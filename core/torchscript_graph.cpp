@@ -35,7 +35,7 @@ Item refused(std::string why) {
   item.refusal = std::move(why);
   return item;
 }
-Item number(Argument argument) {
+Item number_item(Argument argument) {
   Item item;
   item.argument = std::move(argument);
   item.number = true;
@@ -197,7 +197,7 @@ class Converter {
       const auto& tensor = value.toTensor();
       // Traces wrap sizes' partners into tensors too.
       if (tensor.dim() == 0 && tensor.scalar_type() == at::kLong)
-        return number({tensor.item<std::int64_t>()});
+        return number_item({tensor.item<std::int64_t>()});
       return stored("constant." + std::to_string(constants_++), tensor, InputKind::kConstant);
     }
     if (value.isDevice()) return plain({at::Device(at::kCPU)});  // wherever it was traced, it runs here
@@ -208,7 +208,7 @@ class Converter {
       for (const auto& part : parts) list.items->push_back(constant(part));
       return list;
     }
-    if (value.isInt() || value.isDouble() || value.isBool()) return number(to_argument(value));
+    if (value.isInt() || value.isDouble() || value.isBool()) return number_item(to_argument(value));
     if (value.isNone() || value.isString() || value.isComplexDouble()) return plain(to_argument(value));
     return refused("a constant of type " + value.tagKind());
   }
@@ -236,7 +236,7 @@ class Converter {
   Item emit_number(std::string op, std::vector<Argument> arguments) {
     const auto result = graph_.add_value(fresh_name("size"), false);
     graph_.nodes.push_back({std::move(op), std::move(arguments), {result}, {}});
-    return number({ValueRef{result}});
+    return number_item({ValueRef{result}});
   }
 
   void size(const jit::Node& node) {
@@ -309,7 +309,7 @@ class Converter {
       return one.refusal.empty() && !one.items && !one.object && !one.shape_of && one.argument.is_none();
     };
     if (!none(0) && !none(1)) return set(node, refused("the identity of two objects"));
-    set(node, number({(none(0) && none(1)) != negated}));
+    set(node, number_item({(none(0) && none(1)) != negated}));
   }
 
   bool add_structure(const jit::Node& node) {
@@ -339,7 +339,7 @@ class Converter {
     } else if (name == "aten::numel") {
       set(node, emit_number("aten.sym_numel.default", {argument(node, 0)}));
     } else if (name == "aten::len" && item(node.inputs()[0]).items) {
-      set(node, number({static_cast<std::int64_t>(item(node.inputs()[0]).items->size())}));
+      set(node, number_item({static_cast<std::int64_t>(item(node.inputs()[0]).items->size())}));
     } else if (kind == c10::prim::NumToTensor || kind == c10::prim::unchecked_cast ||
                kind == c10::prim::unchecked_unwrap_optional || name == "aten::_unwrap_optional") {
       set(node, item(node.inputs()[0]));
@@ -452,7 +452,7 @@ class Converter {
       items_.insert_or_assign(output, std::move(parts));
     } else if (is_number(output->type())) {
       made.results.push_back(graph_.add_value(fresh_name(stem), false));
-      items_.insert_or_assign(output, number({ValueRef{made.results.back()}}));
+      items_.insert_or_assign(output, number_item({ValueRef{made.results.back()}}));
     } else {
       items_.insert_or_assign(output,
                               refused("a result of " + made.op + " that is neither a tensor nor a number"));

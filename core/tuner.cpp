@@ -21,7 +21,7 @@ namespace {
 constexpr double kFarFactor = 6, kFarNanoseconds = 20'000;
 constexpr std::size_t kMostCandidates = 8;
 
-std::string type_text(const ConcreteType& type) {
+std::string concrete_text(const ConcreteType& type) {
   return dtype_name(type.dtype) + shape_text(type.shape);
 }
 
@@ -41,7 +41,7 @@ std::string node_key(const NodeCandidates& node, const std::vector<bool>& consta
   key += ")";
   for (std::size_t i = 0; i < node.operands.size(); ++i) {
     const auto& operand = node.call.operands[i];
-    key.append(" ").append(type_text(operand.type)).append(operand.mapped ? "m" : "s");
+    key.append(" ").append(concrete_text(operand.type)).append(operand.mapped ? "m" : "s");
     key.append(constant[i] ? "c" : "");
   }
   return key.append(environment(node.call.members));
@@ -160,7 +160,7 @@ double Tuner::conversion(const ConcreteType& type, Layout from, Layout to, std::
   const double estimate = kernel_cost(2.0 * static_cast<double>(type.bytes() * members));
   if (options_.tuning == Tuning::kEstimate) return estimate;
   std::string key = "convert ";
-  key.append(type_text(type)).append(" ").append(name(from)).append(">").append(name(to));
+  key.append(concrete_text(type)).append(" ").append(name(from)).append(">").append(name(to));
   key.append(environment(members));
   if (const auto known = book_.find(key)) return *known;
   if (!may_measure()) return estimate;

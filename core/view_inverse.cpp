@@ -33,7 +33,7 @@ Argument ints(const std::vector<std::int64_t>& values) {
   return {std::move(items)};
 }
 
-std::int64_t integer(const Node& node, std::size_t index) {
+std::int64_t integer_argument(const Node& node, std::size_t index) {
   return std::get<std::int64_t>(node.arguments[index].value);
 }
 
@@ -48,7 +48,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> part(const Node& view, std:
       start += std::get<std::int64_t>(sizes[static_cast<std::size_t>(i)].value);
     return std::pair{start, std::get<std::int64_t>(sizes[result].value)};
   }
-  auto length = integer(view, 1);
+  auto length = integer_argument(view, 1);
   if (view.op == "aten.chunk.default") length = (extent + length - 1) / std::max<std::int64_t>(length, 1);
   const auto start = index * length;
   return std::pair{start, std::min(length, extent - start)};
@@ -65,8 +65,8 @@ std::vector<std::int64_t> inverse_permutation(const Node& view, std::int64_t ran
           static_cast<std::int64_t>(i);
     }
   } else if (view.op == "aten.transpose.int") {
-    std::swap(order[static_cast<std::size_t>(wrap(integer(view, 1)))],
-              order[static_cast<std::size_t>(wrap(integer(view, 2)))]);
+    std::swap(order[static_cast<std::size_t>(wrap(integer_argument(view, 1)))],
+              order[static_cast<std::size_t>(wrap(integer_argument(view, 2)))]);
   } else if (rank >= 2) {  // t, mT, numpy_T of a matrix
     std::swap(order[static_cast<std::size_t>(rank - 1)], order[static_cast<std::size_t>(rank - 2)]);
   }
@@ -96,13 +96,17 @@ std::optional<ViewInverse> invert_view(const Node& view, std::size_t result, con
         {kParent, kValue, view.arguments[1], view.arguments[2], view.arguments[3], view.arguments[4]}};
   }
   if (view.op == "aten.narrow.default") {
-    const auto start = integer(view, 2);
-    return ViewInverse{
-        "aten.slice_scatter.default",
-        {kParent, kValue, view.arguments[1], {start}, {start + integer(view, 3)}, {std::int64_t{1}}}};
+    const auto start = integer_argument(view, 2);
+    return ViewInverse{"aten.slice_scatter.default",
+                       {kParent,
+                        kValue,
+                        view.arguments[1],
+                        {start},
+                        {start + integer_argument(view, 3)},
+                        {std::int64_t{1}}}};
   }
   if (is_one_of(view.op, kSplits)) {
-    const auto dim = wrap(integer(view, 2));
+    const auto dim = wrap(integer_argument(view, 2));
     const auto range = part(view, result, parent.shape[static_cast<std::size_t>(dim)]);
     if (!range) return std::nullopt;
     return ViewInverse{

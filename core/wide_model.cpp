@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <set>
 #include <string_view>
 
 #include "core/canonicalize.h"
+#include "core/compare.h"
 #include "core/functionalize.h"
 #include "core/interpreter.h"
 #include "core/operators.h"
@@ -22,12 +22,6 @@
 
 namespace wide {
 namespace {
-
-bool same_bits(const at::Tensor& a, const at::Tensor& b) {
-  if (a.is_same(b)) return true;
-  const auto x = a.contiguous(), y = b.contiguous();
-  return x.nbytes() == y.nbytes() && std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0;
-}
 
 std::string shape_key(std::span<const ModelInput> inputs) {
   std::string key;

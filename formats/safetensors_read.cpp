@@ -18,7 +18,7 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr std::uint64_t kLongestHeader = 100'000'000;  // the reference's limit, bytes
-constexpr JsonLimits kLimits{.bytes = kLongestHeader, .depth = 8};
+constexpr JsonLimits kHeaderLimits{.bytes = kLongestHeader, .depth = 8};
 
 std::uint64_t header_length(Bytes file) {
   if (file.empty()) throw Fault("is empty; give a safetensors file");
@@ -120,19 +120,19 @@ Safetensors Safetensors::parse_file(std::vector<std::byte> file) {
   const std::uint64_t length = header_length(bytes);
   const Bytes header = bytes.subspan(8, length), data = bytes.subspan(8 + length);
   std::vector<Placed> placed;
-  within(
-      [] { return "header"; },
-      [&] {
-        const Json json = parse_json({reinterpret_cast<const char*>(header.data()), header.size()}, kLimits);
-        for (const auto& tensor : as_object(json, "the header")) {
-          if (tensor.key == "__metadata__")
-            result.metadata_ = parse_metadata(tensor.value);
-          else
-            placed.push_back(within([&] { return "tensor " + quote(tensor.key); },
-                                    [&] { return parse_entry(tensor.key, tensor.value, data); }));
-        }
-        check_filled(placed, data.size());
-      });
+  within([] { return "header"; },
+         [&] {
+           const Json json =
+               parse_json({reinterpret_cast<const char*>(header.data()), header.size()}, kHeaderLimits);
+           for (const auto& tensor : as_object(json, "the header")) {
+             if (tensor.key == "__metadata__")
+               result.metadata_ = parse_metadata(tensor.value);
+             else
+               placed.push_back(within([&] { return "tensor " + quote(tensor.key); },
+                                       [&] { return parse_entry(tensor.key, tensor.value, data); }));
+           }
+           check_filled(placed, data.size());
+         });
   for (auto& p : placed) result.entries_.push_back(std::move(p.entry));
   std::ranges::sort(result.entries_, {}, &SafetensorsEntry::name);
   return result;

@@ -1,5 +1,6 @@
 #include "presets/case.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "presets/case_fields.h"
@@ -17,6 +18,12 @@ std::string CaseSpec::key() const {
 
 bool CaseSpec::operator==(const CaseSpec& other) const {
   return to_json(*this) == to_json(other);
+}
+
+bool has_python_rivals(const CaseSpec& spec) {
+  return std::any_of(spec.rivals.begin(), spec.rivals.end(), [](const std::string& rival) {
+    return std::find(kPythonRivals.begin(), kPythonRivals.end(), rival) != kPythonRivals.end();
+  });
 }
 
 nlohmann::json to_json(const CaseSpec& spec) {

@@ -36,6 +36,9 @@ struct CaseSpec {
   std::string key() const;
 };
 
+/// True when a rival is run by scripts/peers.py.
+bool has_python_rivals(const CaseSpec& spec);
+
 nlohmann::json to_json(const CaseSpec& spec);
 
 /// Reads what to_json wrote. Throws wide::Error ("preset") naming `where` and the JSON path of an unknown

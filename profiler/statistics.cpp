@@ -64,7 +64,7 @@ std::string_view name(Effect effect) {
 }
 
 double expanded_level(std::size_t count) {
-  constexpr double z = 1.959963984540054;
+  constexpr double z = kNormal95;
   const double n = static_cast<double>(count), v = n - 1;
   const double t =
       z + (std::pow(z, 3) + z) / (4 * v) + (5 * std::pow(z, 5) + 16 * std::pow(z, 3) + 3 * z) / (96 * v * v) +

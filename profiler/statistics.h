@@ -14,6 +14,7 @@ namespace wide::profiler {
 /// Raised when a stored interval or summary would come out differently from the same samples.
 inline constexpr int kStatisticsVersion = 1;
 inline constexpr int kResamples = 2000;
+inline constexpr double kNormal95 = 1.959963984540054;  ///< 97.5 % quantile of the normal distribution
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// An estimate with its 95 % interval.

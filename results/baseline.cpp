@@ -14,9 +14,9 @@
 namespace wide::results {
 namespace {
 
-constexpr double kPriorDegrees = 4;  // weight of the other cases' spread
+constexpr double kPriorOfSpread = 4;  // weight of the other cases' spread
 
-struct Spread {
+struct CaseSpread {
   const std::string* key;
   double squares, runs;
 };
@@ -25,7 +25,7 @@ struct Spread {
 
 std::set<std::string> unsteady_cases(const Side& baseline, const BaselineOptions& options) {
   const Cases cases(baseline);
-  std::vector<Spread> spreads;
+  std::vector<CaseSpread> spreads;
   std::vector<double> variances;
   for (const auto& key : cases.order) {
     const Observed& seen = cases.by_key.at(key);
@@ -39,8 +39,8 @@ std::set<std::string> unsteady_cases(const Side& baseline, const BaselineOptions
   std::set<std::string> keys;
   if (spreads.empty()) return keys;
   const double common = profiler::median(variances);
-  for (const Spread& spread : spreads) {
-    const double variance = (kPriorDegrees * common + spread.squares) / (kPriorDegrees + spread.runs - 1);
+  for (const CaseSpread& spread : spreads) {
+    const double variance = (kPriorOfSpread * common + spread.squares) / (kPriorOfSpread + spread.runs - 1);
     if (spread.runs < options.most && std::sqrt(variance / spread.runs) > options.target_error)
       keys.insert(*spread.key);
   }

@@ -48,7 +48,6 @@ constexpr double kFewestTails = 3;        // degrees of freedom of the heaviest 
 constexpr double kSingleRunDegrees = 10;  // tails at their lightest, where other cases alone show the spread
 constexpr double kClip = 1.5;             // spreads from its side's median, beyond which a run is drawn in
 const double kOddRival = std::log(1.25);  // a rival that changed by more did not change with the machine
-constexpr double kNormal95 = 1.959963984540054;
 
 struct Pair {
   Sample first, second;
@@ -296,7 +295,7 @@ Interval geometric_mean(const std::vector<Pair>& pairs, const std::vector<CaseCh
     variance += changes[i]->standard_error * changes[i]->standard_error;
   }
   const double count = static_cast<double>(pairs.size());
-  const double middle = sum / count, reach = kNormal95 * std::sqrt(variance) / count;
+  const double middle = sum / count, reach = profiler::kNormal95 * std::sqrt(variance) / count;
   return {std::exp(middle), std::exp(middle - reach), std::exp(middle + reach)};
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using Facts = std::map<std::string, std::string>;
 
-std::string joined(const std::vector<std::string>& words) {
+std::string spaced(const std::vector<std::string>& words) {
   std::string text;
   for (const auto& word : words) text += (text.empty() ? "" : " ") + word;
   return text;
@@ -23,7 +23,7 @@ Facts hard_facts(const RunRecord& run) {
   Facts facts = {
       {"CPU", machine.cpu},
       {"cores", std::to_string(machine.physical_cores) + " of " + std::to_string(machine.logical_cores)},
-      {"instruction sets", joined(machine.isa)},
+      {"instruction sets", spaced(machine.isa)},
       {"memory in GiB", std::to_string((machine.memory_bytes + kGiB / 2) / kGiB)},
       {"operating system", machine.os},
       {"compiler", machine.compiler},

@@ -17,10 +17,6 @@ json number(double value) {
   return std::isfinite(value) ? json(value) : json(nullptr);
 }
 
-json interval_json(const Interval& interval) {
-  return {{"value", number(interval.value)}, {"ci95", {number(interval.low), number(interval.high)}}};
-}
-
 json missing_json(const std::vector<Missing>& missing) {
   json list = json::array();
   for (const Missing& entry : missing)

@@ -17,15 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string interval_text(const Interval& interval) {
-  if (!std::isfinite(interval.value)) return "-";
-  std::string text = fixed(interval.value, 2) + "x";
-  if (interval.known()) {
-    text.append(" [").append(fixed(interval.low, 2)).append(", ").append(fixed(interval.high, 2)).append("]");
-  }
-  return text;
-}
-
 void csv_line(std::string& out, const std::vector<std::string>& fields) {
   for (std::size_t i = 0; i < fields.size(); ++i) out.append(i == 0 ? "" : ",").append(fields[i]);
   out += "\r\n";
@@ -125,8 +116,8 @@ std::string to_markdown(const RunRecord& run, const std::vector<CaseRecord>& cas
         .append(escaped_markdown(record.strategy))
         .append(" | ")
         .append(duration(record.wide.median_us));
-    out.append(" | ").append(interval_text(record.speedup)).append(" | ");
-    out.append(interval_text(record.speedup_best_rival)).append(" | ").append(verdict).append(" |\n");
+    out.append(" | ").append(speedup_text(record.speedup)).append(" | ");
+    out.append(speedup_text(record.speedup_best_rival)).append(" | ").append(verdict).append(" |\n");
   }
   return out;
 }
@@ -186,7 +177,7 @@ json to_github_benchmark(const std::vector<CaseRecord>& cases) {
                     {"unit", "us"},
                     {"value", record.wide.median_us},
                     {"range", range},
-                    {"extra", "speed-up over eager " + interval_text(record.speedup)}});
+                    {"extra", "speed-up over eager " + speedup_text(record.speedup)}});
   }
   return list;
 }

@@ -34,7 +34,7 @@ pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#8881;padding:.6rem;b
 </style>
 )";
 
-std::string interval_text(const Interval& interval) {
+std::string interval_html(const Interval& interval) {
   if (!std::isfinite(interval.value)) return "–";
   std::string text = fixed(interval.value, 2) + "×";
   if (interval.known()) {
@@ -150,9 +150,9 @@ void case_table(std::string& out, const std::vector<CaseRecord>& cases) {
     cell(std::to_string(record.n), "number");
     cell(escaped_markup(record.strategy, 60));
     cell(duration(record.wide.median_us), "number");
-    cell(interval_text(record.speedup), "number");
+    cell(interval_html(record.speedup), "number");
     cell(escaped_markup(record.best_rival, 60));
-    cell(interval_text(record.speedup_best_rival), "number");
+    cell(interval_html(record.speedup_best_rival), "number");
     if (record.verdict == Verdict::kPass) {
       const bool shown = record.speedup_best_rival.known();
       const char* kind = effect == profiler::Effect::kFaster   ? "faster"

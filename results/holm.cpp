@@ -95,7 +95,7 @@ std::vector<double> holm(const std::vector<double>& p, int family) {
 
 profiler::Interval wilson(int hits, int trials) {
   if (trials <= 0) return {};
-  constexpr double z = 1.959963984540054;
+  constexpr double z = profiler::kNormal95;
   const double n = trials, p = hits / n;
   const double middle = (p + z * z / (2 * n)) / (1 + z * z / n);
   const double reach = z * std::sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n);

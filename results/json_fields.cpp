@@ -1,5 +1,6 @@
 #include "results/json_fields.h"
 
+#include <cmath>
 #include <limits>
 
 #include "formats/error.h"
@@ -29,6 +30,13 @@ Number whole(const json& document, const char* name) {
 }
 
 }  // namespace
+
+nlohmann::json interval_json(const profiler::Interval& interval) {
+  const auto number = [](double value) {
+    return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
+  };
+  return {{"value", number(interval.value)}, {"ci95", {number(interval.low), number(interval.high)}}};
+}
 
 json facts_json(const profiler::Facts& facts) {
   json caches = json::array();

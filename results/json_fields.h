@@ -6,12 +6,16 @@
 #include <string>
 
 #include "profiler/machine.h"
+#include "profiler/statistics.h"
 
 namespace wide::results {
 
 /// One line; invalid UTF-8 becomes U+FFFD, numbers that are not finite become null. Equal values give equal
 /// text.
 std::string dump(const nlohmann::json& value);
+
+/// {"value": …, "ci95": [low, high]}; numbers that are not finite become null.
+nlohmann::json interval_json(const profiler::Interval& interval);
 
 nlohmann::json facts_json(const profiler::Facts& facts);
 /// Throws nlohmann::json::exception when a field has the wrong type, wide::Error for a number that does not

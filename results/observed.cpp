@@ -11,14 +11,6 @@ namespace wide::results {
 namespace {
 
 constexpr double kMostLoad = 1.5;  // per CPU, besides the one that measuring may add
-constexpr double kNormal95 = 1.959963984540054;
-
-const Rival* find_rival(const CaseRecord& record, const std::string& name) {
-  for (const Rival& rival : record.rivals) {
-    if (rival.name == name) return &rival;
-  }
-  return nullptr;
-}
 
 bool usable(const Interval& interval) {
   return interval.known() && interval.low > 0 && std::isfinite(interval.high);
@@ -73,7 +65,7 @@ std::optional<Sample> sample_of(const Observed& side, const std::string& rival) 
     if (!usable(cost)) return std::nullopt;
     const double log_value = std::log(cost.value);
     sample.log_cost.push_back(reference != nullptr ? -log_value : log_value);
-    sample.error.push_back((std::log(cost.high) - std::log(cost.low)) / (2 * kNormal95));
+    sample.error.push_back((std::log(cost.high) - std::log(cost.low)) / (2 * profiler::kNormal95));
     wide.push_back(record->wide.median_us);
     if (reference != nullptr) rivals.push_back(reference->time.median_us);
   }

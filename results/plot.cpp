@@ -22,7 +22,7 @@ struct Axis {
   double operator()(double value) const { return from + (value - low) / (high - low) * (to - from); }
 };
 
-std::string number(double value) {
+std::string digits(double value) {
   return fixed(value, 1);
 }
 
@@ -33,8 +33,8 @@ std::string tick_text(double value) {
 class Canvas {
  public:
   explicit Canvas(const std::string& title) {
-    svg_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" viewBox=\"0 0 " + number(kWidth) + " " +
-           number(kHeight) + "\" width=\"" + number(kWidth) + "\" height=\"" + number(kHeight) +
+    svg_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" viewBox=\"0 0 " + digits(kWidth) + " " +
+           digits(kHeight) + "\" width=\"" + digits(kWidth) + "\" height=\"" + digits(kHeight) +
            "\" font-family=\"sans-serif\" font-size=\"10\" fill=\"currentColor\">";
     svg_ += "<title>" + escaped_markup(title, 200) + "</title>";
     text(kLeft, 14, escaped_markup(title, 46), "start", "bold");
@@ -42,9 +42,9 @@ class Canvas {
   void text(double x, double y, const std::string& escaped, const char* anchor,
             const char* weight = "normal") {
     svg_.append("<text x=\"")
-        .append(number(x))
+        .append(digits(x))
         .append("\" y=\"")
-        .append(number(y))
+        .append(digits(y))
         .append("\" text-anchor=\"");
     svg_.append(anchor)
         .append("\" font-weight=\"")
@@ -55,8 +55,8 @@ class Canvas {
   }
   void line(double x1, double y1, double x2, double y2, const char* colour, double opacity,
             const char* dash = "") {
-    svg_.append("<line x1=\"").append(number(x1)).append("\" y1=\"").append(number(y1)).append("\" x2=\"");
-    svg_.append(number(x2)).append("\" y2=\"").append(number(y2)).append("\" stroke=\"").append(colour);
+    svg_.append("<line x1=\"").append(digits(x1)).append("\" y1=\"").append(digits(y1)).append("\" x2=\"");
+    svg_.append(digits(x2)).append("\" y2=\"").append(digits(y2)).append("\" stroke=\"").append(colour);
     svg_.append("\" stroke-opacity=\"")
         .append(fixed(opacity, 2))
         .append("\" stroke-dasharray=\"")
@@ -64,8 +64,8 @@ class Canvas {
         .append("\"/>");
   }
   void dot(double x, double y, double radius, const char* colour, double opacity = 1) {
-    svg_.append("<circle cx=\"").append(number(x)).append("\" cy=\"").append(number(y)).append("\" r=\"");
-    svg_.append(number(radius)).append("\" fill=\"").append(colour).append("\" fill-opacity=\"");
+    svg_.append("<circle cx=\"").append(digits(x)).append("\" cy=\"").append(digits(y)).append("\" r=\"");
+    svg_.append(digits(radius)).append("\" fill=\"").append(colour).append("\" fill-opacity=\"");
     svg_.append(fixed(opacity, 2)).append("\"/>");
   }
   void path(const std::string& d, const char* colour, bool filled) {
@@ -91,13 +91,13 @@ void draw_series(Canvas& canvas, const std::vector<Mark>& marks, const Axis& x, 
   std::string line, up, down;
   for (const Mark& mark : marks) {
     const double at = x(mark.x), value = y(std::log2(mark.value.value));
-    line.append(line.empty() ? "M" : "L").append(number(at)).append(" ").append(number(value));
+    line.append(line.empty() ? "M" : "L").append(digits(at)).append(" ").append(digits(value));
     if (mark.value.known() && mark.value.low > 0) {
       up.append(up.empty() ? "M" : "L")
-          .append(number(at))
+          .append(digits(at))
           .append(" ")
-          .append(number(y(std::log2(mark.value.high))));
-      down.insert(0, "L" + number(at) + " " + number(y(std::log2(mark.value.low))));
+          .append(digits(y(std::log2(mark.value.high))));
+      down.insert(0, "L" + digits(at) + " " + digits(y(std::log2(mark.value.low))));
     }
     canvas.dot(at, value, 2.2, colour);
   }

@@ -1,5 +1,6 @@
 #include "results/record.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -117,6 +118,12 @@ std::string utc_now() {
   std::array<char, 32> text{};
   std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
   return text.data();
+}
+
+const Rival* find_rival(const CaseRecord& record, const std::string& name) {
+  const auto found = std::find_if(record.rivals.begin(), record.rivals.end(),
+                                  [&](const Rival& rival) { return rival.name == name; });
+  return found == record.rivals.end() ? nullptr : &*found;
 }
 
 }  // namespace wide::results

@@ -52,6 +52,10 @@ struct Rival {
   double first_run_us = kUnknown;
 };
 
+struct CaseRecord;
+/// The rival of that name, owned by the record; nullptr: it has none.
+const Rival* find_rival(const CaseRecord& record, const std::string& name);
+
 /// One measured case. Doubles that are not known are NaN.
 struct CaseRecord {
   std::string key;  ///< unique within the run; --resume skips keys that are stored

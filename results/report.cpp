@@ -13,32 +13,32 @@ namespace {
 
 using nlohmann::json;
 
-json number(double value) {
+json finite(double value) {
   return std::isfinite(value) ? json(value) : json(nullptr);
 }
 
 /// [low, high], or null when neither is known.
 json limits(const Interval& interval) {
   if (!std::isfinite(interval.low) && !std::isfinite(interval.high)) return nullptr;
-  return json::array({number(interval.low), number(interval.high)});
+  return json::array({finite(interval.low), finite(interval.high)});
 }
 
 json time_json(const Summary& summary, double first_run_us) {
-  return {{"median_us", number(summary.median_us)},
+  return {{"median_us", finite(summary.median_us)},
           {"ci95_us", limits(summary.ci95)},
-          {"min_us", number(summary.min_us)},
-          {"iqr_us", number(summary.iqr_us)},
-          {"mad_us", number(summary.mad_us)},
+          {"min_us", finite(summary.min_us)},
+          {"iqr_us", finite(summary.iqr_us)},
+          {"mad_us", finite(summary.mad_us)},
           {"outliers", summary.outliers},
           {"samples", summary.samples},
-          {"first_run_us", number(first_run_us)}};
+          {"first_run_us", finite(first_run_us)}};
 }
 
 json rivals_json(const CaseRecord& record) {
   json rivals = json::object();
   for (const Rival& rival : record.rivals) {
     json entry = time_json(rival.time, rival.first_run_us);
-    entry["speedup"] = number(rival.speedup.value);
+    entry["speedup"] = finite(rival.speedup.value);
     entry["speedup_ci95"] = limits(rival.speedup);
     const std::string name = valid_utf8(rival.name);
     if (!rivals.emplace(name, std::move(entry)).second) {
@@ -62,9 +62,9 @@ json checks_json(const CaseRecord& record) {
   for (const Check& check : record.checks) {
     checks.push_back({{"what", valid_utf8(check.what)},
                       {"member", valid_utf8(check.member)},
-                      {"max_abs_err", number(check.max_abs_err)},
-                      {"max_rel_err", number(check.max_rel_err)},
-                      {"tolerance", number(check.tolerance)},
+                      {"max_abs_err", finite(check.max_abs_err)},
+                      {"max_rel_err", finite(check.max_rel_err)},
+                      {"tolerance", finite(check.tolerance)},
                       {"passed", check.passed},
                       {"text", valid_utf8(check.text)}});
   }
@@ -80,7 +80,7 @@ json samples_json(const CaseRecord& record) {
     round.push_back(sample.round);
     position.push_back(sample.position);
     iterations.push_back(sample.iterations);
-    microseconds.push_back(number(sample.microseconds));
+    microseconds.push_back(finite(sample.microseconds));
   }
   return {{"contender", std::move(contender)},
           {"round", std::move(round)},
@@ -140,27 +140,27 @@ json case_json(const CaseRecord& record, Samples samples) {
       {"strategy", valid_utf8(record.strategy)},
       {"verdict", name(record.verdict)},
       {"reason", valid_utf8(record.reason)},
-      {"max_abs_err", number(max_abs_err(record))},
+      {"max_abs_err", finite(max_abs_err(record))},
       {"checks", checks_json(record)},
       {"wide", time_json(record.wide, record.first_run_us)},
       {"rivals", rivals_json(record)},
       {"contenders", contenders_json(record)},
-      {"speedup", number(record.speedup.value)},
+      {"speedup", finite(record.speedup.value)},
       {"speedup_ci95", limits(record.speedup)},
-      {"speedup_best_rival", number(record.speedup_best_rival.value)},
+      {"speedup_best_rival", finite(record.speedup_best_rival.value)},
       {"speedup_best_rival_ci95", limits(record.speedup_best_rival)},
       {"best_rival", valid_utf8(record.best_rival)},
-      {"noise_floor", {{"ratio", number(record.noise_floor.value)}, {"ci95", limits(record.noise_floor)}}},
+      {"noise_floor", {{"ratio", finite(record.noise_floor.value)}, {"ci95", limits(record.noise_floor)}}},
       {"rounds", record.rounds},
       {"stop_reason", valid_utf8(record.stop_reason)},
-      {"compile_us", number(record.compile_us)},
+      {"compile_us", finite(record.compile_us)},
       {"peak_memory_bytes", record.peak_memory_bytes ? json(*record.peak_memory_bytes) : json(nullptr)},
       {"plan", cleaned(record.plan)},
       {"started", valid_utf8(record.started)},
-      {"seconds", number(record.seconds)},
+      {"seconds", finite(record.seconds)},
       {"seed", record.seed},
-      {"load_1min", number(record.load_1min)},
-      {"cpu_mhz", number(record.cpu_mhz)},
+      {"load_1min", finite(record.load_1min)},
+      {"cpu_mhz", finite(record.cpu_mhz)},
       {"model_hash", valid_utf8(record.model_hash)}};
   if (samples == Samples::kInclude) result["samples"] = samples_json(record);
   return result;

@@ -43,12 +43,6 @@ std::string group_of(const CaseRecord& record) {
   return title;
 }
 
-const Rival* find_rival(const CaseRecord& record, const std::string& name) {
-  const auto found = std::find_if(record.rivals.begin(), record.rivals.end(),
-                                  [&](const Rival& r) { return r.name == name; });
-  return found == record.rivals.end() ? nullptr : &*found;
-}
-
 /// "pass, faster", "fail: member 3 is off by …".
 std::string verdict_text(const CaseRecord& record) {
   std::string text(name(record.verdict));
@@ -114,7 +108,7 @@ std::string failures(const std::vector<CaseRecord>& cases) {
   return text;
 }
 
-std::string totals(const std::vector<CaseRecord>& cases) {
+std::string totals_line(const std::vector<CaseRecord>& cases) {
   std::map<Verdict, int> counts;
   for (const CaseRecord& record : cases) ++counts[record.verdict];
   std::string text = std::to_string(cases.size()) + (cases.size() == 1 ? " case" : " cases");
@@ -194,7 +188,7 @@ std::string table(const std::vector<CaseRecord>& cases) {
     grid.heading(group);
     for (const CaseRecord* record : groups[group]) grid.row(cells_of(*record, rivals));
   }
-  return grid.str() + failures(cases) + totals(cases);
+  return grid.str() + failures(cases) + totals_line(cases);
 }
 
 std::string table(const std::vector<RunSummary>& runs) {

@@ -8,6 +8,7 @@
 
 #include "results/escape.h"
 #include "results/holm.h"
+#include "results/json_fields.h"
 #include "results/table.h"
 
 namespace wide::results {
@@ -109,21 +110,6 @@ std::vector<Winner> winners_of(const std::vector<TrendPoint>& points) {
   return result;
 }
 
-nlohmann::json interval_json(const Interval& interval) {
-  const auto number = [](double value) {
-    return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
-  };
-  return {{"value", number(interval.value)}, {"ci95", {number(interval.low), number(interval.high)}}};
-}
-
-std::string interval_text(const Interval& interval) {
-  if (!std::isfinite(interval.value)) return "-";
-  std::string text = fixed(interval.value, 2) + "x";
-  if (interval.known())
-    text.append(" [").append(fixed(interval.low, 2)).append(", ").append(fixed(interval.high, 2)).append("]");
-  return text;
-}
-
 }  // namespace
 
 std::vector<std::size_t> change_points(const std::vector<double>& values) {
@@ -182,7 +168,7 @@ std::string text(const Trend& trend) {
       const TrendPoint& point = series.points[i];
       const bool changed = std::find(series.changes.begin(), series.changes.end(), i) != series.changes.end();
       result.append(changed ? "  > " : "    ").append("run ").append(std::to_string(point.run)).append("  ");
-      result.append(printable(point.started)).append("  ").append(interval_text(point.speedup)).append("  ");
+      result.append(printable(point.started)).append("  ").append(speedup_text(point.speedup)).append("  ");
       result.append(duration(point.wide_us));
       if (!point.git_commit.empty()) result.append("  ").append(printable(point.git_commit, 12));
       if (point.verdict != Verdict::kPass) result.append("  ").append(name(point.verdict));
@@ -200,11 +186,11 @@ std::string text(const Trend& trend) {
         .append("  ");
     result.append(printable(winner.strategy))
         .append(" ")
-        .append(interval_text(winner.speedup))
+        .append(speedup_text(winner.speedup))
         .append(", then ");
     result.append(printable(winner.runner_up))
         .append(" ")
-        .append(interval_text(winner.runner_up_speedup))
+        .append(speedup_text(winner.runner_up_speedup))
         .append("\n");
   }
   return result;

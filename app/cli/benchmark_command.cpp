@@ -19,7 +19,7 @@
 namespace wide::cli {
 namespace {
 
-struct Options {
+struct BenchmarkArguments {
   std::vector<std::string> names;
   std::string preset = "quick";
   std::vector<std::int64_t> n;
@@ -54,13 +54,13 @@ int list(const Context& context) {
   return app::kExitDone;
 }
 
-bool wants_all(const Options& options) {
+bool wants_all(const BenchmarkArguments& options) {
   const auto& given = options.strategies;
   return std::find(given.begin(), given.end(), kAll) != given.end();
 }
 
 // A slip of the pen is found before an hour of measuring. Of KIND=NAME the worker checks the kind.
-void check_strategies(const Options& options, const app::Engine& engine) {
+void check_strategies(const BenchmarkArguments& options, const app::Engine& engine) {
   std::set<std::string> known = {"auto", "wide", "sequential", std::string(kAll)};
   for (const auto& primitive : engine.primitives())
     known.insert(primitive.strategies.begin(), primitive.strategies.end());
@@ -108,7 +108,7 @@ void add_peers(std::vector<presets::CaseSpec>& specs) {
   }
 }
 
-presets::PresetChanges changes_of(const Options& options) {
+presets::PresetChanges changes_of(const BenchmarkArguments& options) {
   auto result = changes(options.measuring);
   for (const auto n : options.n) {
     if (std::find(result.n.begin(), result.n.end(), n) == result.n.end()) result.n.push_back(n);
@@ -130,7 +130,7 @@ const app::SubjectInfo& find(const std::vector<app::SubjectInfo>& subjects, cons
 // A preset whose one case is `subject`, with the defaults (stopping rule, rivals…) of `like`. Of a model, the
 // first n checkpoints are the members; where there are fewer, copies of them are the others.
 presets::Preset single(const presets::Preset& like, const presets::CaseSpec& subject,
-                       const std::vector<std::int64_t>& n, const Options& options) {
+                       const std::vector<std::int64_t>& n, const BenchmarkArguments& options) {
   presets::Preset result{.name = like.name, .timeout_seconds = like.timeout_seconds};
   auto spec = like.cases.front();
   spec.subject = subject.subject, spec.kind = subject.kind, spec.shape = {};
@@ -158,7 +158,8 @@ std::vector<std::int64_t> members_of(const presets::Preset& preset) {
   return n;
 }
 
-presets::Preset of_model(const presets::Preset& preset, const Options& options, const Context& context) {
+presets::Preset of_model(const presets::Preset& preset, const BenchmarkArguments& options,
+                         const Context& context) {
   const auto absolute = [](const std::string& file) {
     std::error_code failed;
     if (!std::filesystem::is_regular_file(file, failed)) throw Error("load", file + ": no such file");
@@ -184,7 +185,8 @@ presets::Preset of_model(const presets::Preset& preset, const Options& options, 
   return single(preset, subject, n, options);
 }
 
-presets::Preset of_names(const presets::Preset& preset, const Options& options, const app::Engine& engine) {
+presets::Preset of_names(const presets::Preset& preset, const BenchmarkArguments& options,
+                         const app::Engine& engine) {
   const auto subjects = engine.subjects();
   if (options.names == std::vector<std::string>{"all"}) return preset;
   presets::Preset result = preset;
@@ -208,7 +210,7 @@ presets::Preset without_repeats(presets::Preset preset) {
   return preset;
 }
 
-int benchmark(Context& context, Options& options) {
+int benchmark(Context& context, BenchmarkArguments& options) {
   if (options.names.empty() && options.model.empty()) return list(context);
   if (!options.names.empty() && !options.model.empty())
     throw Error("usage", "give names or --model, not both");
@@ -232,7 +234,7 @@ int benchmark(Context& context, Options& options) {
 }  // namespace
 
 void add_benchmark_command(CLI::App& app, Context& context) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchmarkArguments>();
   auto& command =
       *app.add_subcommand("benchmark", "Measure subjects, or a model of your own; alone, list them");
   command.add_option("NAME", options->names, "Subjects to measure, or all");

@@ -14,7 +14,7 @@
 namespace wide::cli {
 namespace {
 
-struct Options {
+struct ExportArguments {
   std::string subject, model, inputs, folder, dtype = "float32";
   std::vector<std::string> weights, sizes;
   std::int64_t members = 4;
@@ -34,7 +34,7 @@ std::map<std::string, std::int64_t> parse_sizes(const std::vector<std::string>& 
   return sizes;
 }
 
-void export_subject(const Options& options) {
+void export_subject(const ExportArguments& options) {
   const auto& subject = zoo::find_subject(options.subject);
   const auto sizes = parse_sizes(options.sizes);
   const auto architecture = zoo::build(subject.name, sizes);
@@ -54,7 +54,7 @@ void export_subject(const Options& options) {
                     model, inputs);
 }
 
-void export_model(const Context& context, const Options& options) {
+void export_model(const Context& context, const ExportArguments& options) {
   if (!options.sizes.empty()) throw Error("usage", "--size is for built-in subjects, not for --model");
   ModelOptions given;
   given.models = {options.model};
@@ -70,7 +70,7 @@ void export_model(const Context& context, const Options& options) {
                     model, inputs);
 }
 
-int run(const Context& context, const Options& options) {
+int run(const Context& context, const ExportArguments& options) {
   if (options.subject.empty() == options.model.empty()) {
     throw Error("usage",
                 "name a built-in subject or give --model, not both; `widebench benchmark` lists the "
@@ -87,7 +87,7 @@ int run(const Context& context, const Options& options) {
 }  // namespace
 
 void add_export_command(CLI::App& app, Context& context) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExportArguments>();
   auto* command = app.add_subcommand(
       "export", "Write a model with weights, inputs and outputs into a folder, for other programs to run");
   command->add_option("NAME", options->subject, "built-in subject");

@@ -18,7 +18,7 @@
 namespace wide::cli {
 namespace {
 
-struct Options {
+struct GateArguments {
   bool self_test = false;
   std::string preset, database;
   std::vector<std::string> runs;
@@ -27,7 +27,7 @@ struct Options {
 };
 
 /// Measures the preset as often as the self-test needs, whole sweeps one after the other. Nothing: stopped.
-std::optional<std::vector<results::Imported>> measure_runs(Context& context, const Options& options,
+std::optional<std::vector<results::Imported>> measure_runs(Context& context, const GateArguments& options,
                                                            const SignalWatch& signals) {
   const auto preset = presets::read_preset(presets::find_preset(options.preset));
   app::SweepJob job;
@@ -61,7 +61,7 @@ int report(const Context& context, const std::string& what, const results::SelfT
   return app::kExitCannotMeasure;
 }
 
-int self_test(Context& context, Options& options) {
+int self_test(Context& context, GateArguments& options) {
   if (!options.self_test)
     throw Error("usage", "give --self-test; the gate itself is `widebench --preset ci --baseline NAME`");
   options.test.gate.compare.minimum_effect = options.minimum_effect_percent / 100;
@@ -95,7 +95,7 @@ int self_test(Context& context, Options& options) {
 }  // namespace
 
 void add_gate_command(CLI::App& app, Context& context) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<GateArguments>();
   auto& command = *app.add_subcommand("gate", "How far the gate (--baseline) can be trusted on this machine");
   command.add_flag("--self-test", options->self_test,
                    "Plant slow-downs of 2, 5, 10 and 20 %; print false alarms and power with intervals");

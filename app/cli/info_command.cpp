@@ -104,7 +104,7 @@ std::string joined(const json& list) {
   return text;
 }
 
-void print(std::ostream& out, const json& info) {
+void print_info(std::ostream& out, const json& info) {
   const auto line = [&out](std::string_view what, const std::string& text) {
     constexpr std::size_t kLongest = 4096;
     out << fmt::format("{:<12} {}\n", what, results::printable(text, kLongest));
@@ -159,7 +159,7 @@ void add_info_command(CLI::App& app, Context& context) {
     if (context.json) {
       context.out << info.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
     } else {
-      print(context.human(), info);
+      print_info(context.human(), info);
     }
     return app::kExitDone;
   });

@@ -102,11 +102,6 @@ class Scratch {
   std::optional<std::string> before_;
 };
 
-bool has_python_rivals(const presets::CaseSpec& spec) {
-  return std::any_of(spec.rivals.begin(), spec.rivals.end(),
-                     [](const std::string& rival) { return rival.starts_with("python_"); });
-}
-
 int finish(Context& context, const MeasuringOptions& options, const results::Store& store, std::int64_t run) {
   const auto cases = store.cases(run);
   const auto summary = app::summarize(cases);
@@ -224,7 +219,7 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
   auto store = results::Store::open(path, results::OpenMode::kReadWrite);
   note_unfinished(context, job, store);
   std::optional<Scratch> scratch;
-  if (std::any_of(job.specs.begin(), job.specs.end(), has_python_rivals)) scratch.emplace();
+  if (std::any_of(job.specs.begin(), job.specs.end(), presets::has_python_rivals)) scratch.emplace();
   std::vector<std::int64_t> runs;
   int code = app::kExitDone;
   for (int repeat = 0; repeat < options.repeat; ++repeat) {

@@ -19,7 +19,7 @@ using nlohmann::json;
 
 constexpr std::size_t kMostPlans = 300;
 
-struct Options {
+struct PlanArguments {
   ModelOptions model;
   std::vector<std::string> names;
   std::string inputs, output, preset = "ci";
@@ -34,14 +34,14 @@ struct Planned {
   std::vector<ModelInput> inputs;
 };
 
-BuildOptions measuring(const Context& context, const Options& options) {
+BuildOptions measuring(const Context& context, const PlanArguments& options) {
   auto build = build_options(context, options.model);
   if (!build.plan) build.tuning.tuning = Tuning::kMeasure;
   build.tuning.seconds = options.seconds;
   return build;
 }
 
-Planned make(const Context& context, const Options& options, const std::string& name) {
+Planned make(const Context& context, const PlanArguments& options, const std::string& name) {
   const auto build = measuring(context, options);
   if (name.empty()) {
     auto model = load_model(context, options.model, options.members, build);
@@ -119,7 +119,7 @@ json to_json(const Planned& planned, const app::Regret& regret) {
           {"best", regret.best_plan}};
 }
 
-int judge(const Context& context, const Options& options, const std::vector<std::string>& names) {
+int judge(const Context& context, const PlanArguments& options, const std::vector<std::string>& names) {
   auto document = json::array();
   double sum = 0, worst = 1;
   for (const auto& name : names) {
@@ -143,7 +143,7 @@ int judge(const Context& context, const Options& options, const std::vector<std:
   return app::kExitDone;
 }
 
-std::vector<std::string> subjects(const Options& options) {
+std::vector<std::string> subjects(const PlanArguments& options) {
   if (!options.model.models.empty()) {
     if (!options.names.empty()) throw Error("usage", "name built-in subjects or give --model, not both");
     return {""};
@@ -162,7 +162,7 @@ std::vector<std::string> subjects(const Options& options) {
   return names;
 }
 
-int run(const Context& context, const Options& options) {
+int run(const Context& context, const PlanArguments& options) {
   const auto names = subjects(options);
   if (options.regret) return judge(context, options, names);
   auto planned = make(context, options, names[0]);
@@ -178,7 +178,7 @@ int run(const Context& context, const Options& options) {
 }  // namespace
 
 void add_plan_command(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlanArguments>();
   auto* command = app.add_subcommand(
       "plan", "Choose strategies, layouts and a schedule by measuring; save them, or judge the choice");
   command->add_option("NAME", options->names,

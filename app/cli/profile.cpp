@@ -26,7 +26,7 @@ namespace {
 using nlohmann::json;
 using profiler::Trace;
 
-struct Options {
+struct ProfileArguments {
   ProfileRequest request;
   std::string trace, svg, against, from;
   std::string database;  ///< to keep captures in and to read them from; empty: the default one
@@ -47,7 +47,7 @@ struct Found {
   std::string name;           ///< of a stored run, to tell it from what is captured now; empty: a file's
 };
 
-Found find_traces(const Options& options, const std::string& choice) {
+Found find_traces(const ProfileArguments& options, const std::string& choice) {
   Found found;
   if (is_file(choice)) {
     found.traces = profiler::read_chrome_file(choice);
@@ -64,7 +64,7 @@ Found find_traces(const Options& options, const std::string& choice) {
 }
 
 // What to compare with: the capture of ours in it, else the first.
-Trace read_other(const Options& options) {
+Trace read_other(const ProfileArguments& options) {
   auto found = find_traces(options, options.against);
   auto& trace = found.traces.at(0);
   if (!found.name.empty()) trace.contender = found.name;
@@ -72,7 +72,7 @@ Trace read_other(const Options& options) {
 }
 
 // Captures that were kept, with the peaks of the machine they were taken on.
-Profiled read_kept(const Options& options, bool peaks) {
+Profiled read_kept(const ProfileArguments& options, bool peaks) {
   Profiled result{.traces = find_traces(options, options.from).traces};
   const auto& facts = result.traces.at(0).facts;
   if (const auto dtype = facts.find("dtype"); dtype != facts.end()) result.dtype = dtype->second;
@@ -102,7 +102,7 @@ void check_folder(const char* stage, const std::string& file) {
   throw Error(stage, formats::display_name(file) + ": its folder does not exist; create it or name another");
 }
 
-void check(const Options& options) {
+void check(const ProfileArguments& options) {
   const auto& request = options.request;
   const int sources = !request.subject.empty() + !request.model.models.empty() + !options.from.empty();
   if (sources != 1) {
@@ -117,7 +117,7 @@ void check(const Options& options) {
 }
 
 // The run of its own that captures are kept with.
-std::int64_t keep(const Context& context, const Options& options, results::Store& store,
+std::int64_t keep(const Context& context, const ProfileArguments& options, results::Store& store,
                   const Profiled& profiled) {
   app::SweepJob job{.preset = "profile", .command_line = context.command_line, .label = options.label};
   job.specs = {profiled.spec};
@@ -127,7 +127,7 @@ std::int64_t keep(const Context& context, const Options& options, results::Store
   return app::keep_captures(store, run, profiled.spec, profiled.traces);
 }
 
-void print_files(const Context& context, const Options& options, std::int64_t run) {
+void print_files(const Context& context, const ProfileArguments& options, std::int64_t run) {
   auto& human = context.human();
   if (!options.trace.empty())
     human << "trace in " << results::printable(options.trace, 4096)
@@ -138,7 +138,7 @@ void print_files(const Context& context, const Options& options, std::int64_t ru
   human << "` explains it again\n";
 }
 
-int run(const Context& context, const Options& options, const Capture& capture) {
+int run(const Context& context, const ProfileArguments& options, const Capture& capture) {
   check(options);
   auto request = options.request;
   const bool keeps = options.from.empty() && (options.keep || !options.database.empty());
@@ -176,7 +176,7 @@ int run(const Context& context, const Options& options, const Capture& capture) 
 }  // namespace
 
 void add_profile(CLI::App& app, Context& context, Capture capture) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProfileArguments>();
   auto* command = app.add_subcommand("profile", "Show what runs, wide and separately, and why one is faster");
   command->add_option("NAME", options->request.subject, "built-in subject");
   add_model_options(*command, options->request.model, false);

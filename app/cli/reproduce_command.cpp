@@ -17,7 +17,7 @@
 namespace wide::cli {
 namespace {
 
-struct Options {
+struct ReproduceArguments {
   std::string database, run;
   results::CompareOptions compare;
   bool dry = false;
@@ -34,7 +34,7 @@ void print_recipe(const Context& context, const results::RunRecord& run) {
   context.human() << std::flush;
 }
 
-int reproduce(Context& context, const Options& options) {
+int reproduce(Context& context, const ReproduceArguments& options) {
   const SignalWatch signals;
   const auto path = database_path(options.database);
   auto side = read_side(path, options.run);
@@ -66,7 +66,7 @@ int reproduce(Context& context, const Options& options) {
 }  // namespace
 
 void add_reproduce_command(CLI::App& app, Context& context) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReproduceArguments>();
   auto& command = *app.add_subcommand("reproduce", "Measure a stored run again and compare");
   command.add_option("RUN", options->run, kRunHelp)->required();
   command.add_option("--db", options->database, "Database; default $XDG_DATA_HOME/widebench/results.db")

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct RunArguments {
   ModelOptions model;
   std::string inputs, outputs, expect, buffers;
   std::optional<double> rtol, atol;
@@ -62,7 +62,7 @@ int report(const Context& context, const WideModel& model, const Coverage& cover
   return app::kExitDone;
 }
 
-int run(const Context& context, const Options& options) {
+int run(const Context& context, const RunArguments& options) {
   auto model = load_model(context, options.model);
   const auto inputs = app::read_inputs(options.inputs, model);
   const auto cover = coverage(model.build(inputs));
@@ -80,7 +80,7 @@ int run(const Context& context, const Options& options) {
 }  // namespace
 
 void add_run_command(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunArguments>();
   auto* command =
       app.add_subcommand("run", "Run a model and its checkpoints as one wide model, on inputs from a file");
   add_model_options(*command, options->model);

@@ -12,7 +12,7 @@
 namespace wide::cli {
 namespace {
 
-struct Options {
+struct RunsCompareArguments {
   std::shared_ptr<std::string> database = std::make_shared<std::string>();
   std::vector<std::string> runs;
   results::CompareOptions compare;
@@ -21,7 +21,7 @@ struct Options {
   bool all = false, markdown = false, measure_again = false;
 };
 
-int compare(Context& context, const Options& options) {
+int compare(Context& context, const RunsCompareArguments& options) {
   if (options.runs.size() < 2) throw Error("usage", "name two runs or more to compare");
   auto how = options.compare;
   how.minimum_effect = options.minimum_effect_percent / 100;
@@ -50,7 +50,7 @@ int compare(Context& context, const Options& options) {
 }  // namespace
 
 void add_runs_compare(CLI::App& runs, Context& context) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunsCompareArguments>();
   auto& command = add_runs_subcommand(
       runs, context, "compare", "Is the second run faster than the first, case by case", options->database);
   command.add_option("RUN", options->runs, kRunHelp)->required();

@@ -21,7 +21,7 @@ namespace {
 using results::printable;
 using results::Store;
 
-struct Options {
+struct RunsExportArguments {
   std::shared_ptr<std::string> database = std::make_shared<std::string>();
   std::string run, output, format;
   std::vector<std::string> files;
@@ -30,7 +30,7 @@ struct Options {
 constexpr const char* kTrace = "trace";
 
 // What the name of the file says, when --format does not.
-std::string format_of(const Options& options) {
+std::string format_of(const RunsExportArguments& options) {
   if (!options.format.empty()) return options.format;
   static const std::map<std::string, std::string> kByEnding = {
       {".csv", "csv"}, {".md", "markdown"}, {".xml", "junit"}, {".html", "html"}, {".svg", "svg"}};
@@ -64,7 +64,8 @@ std::string text_of(const std::string& format, const Store& store, std::int64_t 
                            format == "html" ? history(store, cases) : std::vector<results::Trend>{});
 }
 
-int export_captures(const Context& context, const Store& store, const Options& options, bool to_stdout) {
+int export_captures(const Context& context, const Store& store, const RunsExportArguments& options,
+                    bool to_stdout) {
   const auto captured = find_captured(store, options.run);
   const auto traces = app::read_captures(store, captured);
   std::vector<const profiler::Trace*> all;
@@ -80,7 +81,7 @@ int export_captures(const Context& context, const Store& store, const Options& o
   return app::kExitDone;
 }
 
-int export_run(const Context& context, const Options& options) {
+int export_run(const Context& context, const RunsExportArguments& options) {
   const bool to_stdout = options.output == "-" || (options.output.empty() && context.json);
   if (options.output.empty() && !to_stdout)
     throw Error("usage", "name the file to write with -o FILE; -o - prints it");
@@ -100,7 +101,7 @@ int export_run(const Context& context, const Options& options) {
   return app::kExitDone;
 }
 
-int import_runs(const Context& context, const Options& options) {
+int import_runs(const Context& context, const RunsExportArguments& options) {
   // All files are read before one is stored: a slip in the last leaves nothing behind.
   std::vector<results::Imported> reports;
   for (const auto& file : options.files) reports.push_back(results::read_report(file));
@@ -119,7 +120,7 @@ int import_runs(const Context& context, const Options& options) {
 }  // namespace
 
 void add_runs_export(CLI::App& runs, Context& context) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunsExportArguments>();
   auto& exported = add_runs_subcommand(runs, context, "export", "Write a run's report with every sample",
                                        options->database);
   exported.add_option("RUN", options->run, kRunHelp)->required();

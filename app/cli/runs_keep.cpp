@@ -15,7 +15,7 @@ namespace {
 using results::printable;
 using results::Store;
 
-struct Options {
+struct RunsKeepArguments {
   std::shared_ptr<std::string> database = std::make_shared<std::string>();
   std::vector<std::string> runs;
   std::string name, run, text;
@@ -24,7 +24,7 @@ struct Options {
   std::size_t keep = 0;
 };
 
-Store open(const Options& options) {
+Store open(const RunsKeepArguments& options) {
   const auto path = database_path(*options.database);
   // These commands change a history; they do not begin one.
   if (!std::filesystem::exists(path))
@@ -49,7 +49,7 @@ std::vector<std::int64_t> chosen(const Store& store, const std::vector<std::stri
   return ids;
 }
 
-int pin(const Context& context, const Options& options) {
+int pin(const Context& context, const RunsKeepArguments& options) {
   if (!options.name.empty()) check_baseline_name(options.name);
   auto store = open(options);
   const auto ids = chosen(store, options.runs);
@@ -64,7 +64,7 @@ int pin(const Context& context, const Options& options) {
                   : fmt::format("baseline {} is now run {}", printable(options.name), fmt::join(ids, ", ")));
 }
 
-int unpin(const Context& context, const Options& options) {
+int unpin(const Context& context, const RunsKeepArguments& options) {
   auto store = open(options);
   for (const auto& choice : options.runs) {
     if (store.remove_baseline(choice)) continue;
@@ -73,7 +73,7 @@ int unpin(const Context& context, const Options& options) {
   return done(context, {{"unpinned", options.runs}}, "done");
 }
 
-int tag(const Context& context, const Options& options) {
+int tag(const Context& context, const RunsKeepArguments& options) {
   auto store = open(options);
   const auto id = find_run(store, options.run);
   for (const auto& text : options.tags) {
@@ -86,29 +86,29 @@ int tag(const Context& context, const Options& options) {
   return done(context, {{"run", id}, {"tags", store.run(id).tags}}, fmt::format("run {} tagged", id));
 }
 
-int note(const Context& context, const Options& options) {
+int note(const Context& context, const RunsKeepArguments& options) {
   auto store = open(options);
   const auto id = find_run(store, options.run);
   store.add_note(id, options.text);
   return done(context, {{"run", id}}, fmt::format("noted with run {}", id));
 }
 
-int remove(const Context& context, const Options& options) {
+int remove(const Context& context, const RunsKeepArguments& options) {
   auto store = open(options);
   const auto ids = chosen(store, options.runs);
   for (const auto id : ids) store.delete_run(id);
   return done(context, {{"deleted", ids}}, fmt::format("deleted run {}", fmt::join(ids, ", ")));
 }
 
-int prune(const Context& context, const Options& options) {
+int prune(const Context& context, const RunsKeepArguments& options) {
   auto store = open(options);
   const auto ids = store.prune(options.keep);
   return done(context, {{"deleted", ids}}, fmt::format("deleted {} runs", ids.size()));
 }
 
-using Act = int (*)(const Context&, const Options&);
+using Act = int (*)(const Context&, const RunsKeepArguments&);
 
-CLI::App& add(CLI::App& runs, Context& context, const std::shared_ptr<Options>& options,
+CLI::App& add(CLI::App& runs, Context& context, const std::shared_ptr<RunsKeepArguments>& options,
               const std::string& name, const std::string& about, Act act) {
   auto& command = add_runs_subcommand(runs, context, name, about, options->database);
   set_action(command, context, [&context, options, act] { return act(context, *options); });
@@ -118,7 +118,7 @@ CLI::App& add(CLI::App& runs, Context& context, const std::shared_ptr<Options>& 
 }  // namespace
 
 void add_runs_keep(CLI::App& runs, Context& context) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunsKeepArguments>();
   auto& pinned = add(runs, context, options, "pin", "Keep runs; with --as, name them as a baseline", pin);
   pinned
       .add_option("RUN", options->runs,

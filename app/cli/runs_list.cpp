@@ -21,7 +21,7 @@ using results::Store;
 
 constexpr std::size_t kLongestValue = 300;
 
-struct Options {
+struct RunsListArguments {
   std::shared_ptr<std::string> database = std::make_shared<std::string>();
   std::string id, tag;
 };
@@ -62,7 +62,7 @@ std::string marks(const std::vector<results::RunSummary>& runs) {
   return text.empty() ? "" : "\n" + text;
 }
 
-int list(const Context& context, const Options& options) {
+int list(const Context& context, const RunsListArguments& options) {
   const auto store = Store::open(database_path(*options.database), results::OpenMode::kReadOnly);
   auto runs = store.runs();
   std::erase_if(runs, [&](const auto& run) {
@@ -97,7 +97,7 @@ std::string facts(const results::RunRecord& run) {
   return text;
 }
 
-int show(const Context& context, const Options& options) {
+int show(const Context& context, const RunsListArguments& options) {
   const auto store = Store::open(database_path(*options.database), results::OpenMode::kReadOnly);
   const auto id = find_run(store, options.id);
   const auto run = store.run(id);
@@ -123,7 +123,7 @@ int show(const Context& context, const Options& options) {
 }  // namespace
 
 void add_runs_list(CLI::App& runs, Context& context) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunsListArguments>();
   auto& listed =
       add_runs_subcommand(runs, context, "list", "One line per run, newest last", options->database);
   listed.add_option("--tag", options->tag, "Only runs with this tag")->type_name("TAG");

@@ -12,13 +12,13 @@
 namespace wide::cli {
 namespace {
 
-struct Options {
+struct RunsRestoreArguments {
   std::shared_ptr<std::string> database = std::make_shared<std::string>();
   std::string backup;
   bool force = false;
 };
 
-int restore(const Context& context, const Options& options) {
+int restore(const Context& context, const RunsRestoreArguments& options) {
   const auto path = database_path(*options.database);
   const auto done = results::restore(options.backup, path, options.force);
   if (context.json) {
@@ -43,7 +43,7 @@ int restore(const Context& context, const Options& options) {
 }  // namespace
 
 void add_runs_restore(CLI::App& runs, Context& context) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunsRestoreArguments>();
   auto& command = add_runs_subcommand(runs, context, "restore", "Put a backup in the place of the database",
                                       options->database);
   command.add_option("BACKUP", options->backup, "FILE.bak or FILE.schema-V.bak beside the database")

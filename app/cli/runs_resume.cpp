@@ -14,16 +14,11 @@
 namespace wide::cli {
 namespace {
 
-struct Options {
+struct RunsResumeArguments {
   std::shared_ptr<std::string> database = std::make_shared<std::string>();
   std::string run;
   MeasuringOptions measuring;
 };
-
-bool has_python_rivals(const presets::CaseSpec& spec) {
-  return std::any_of(spec.rivals.begin(), spec.rivals.end(),
-                     [](const std::string& rival) { return rival.starts_with("python_"); });
-}
 
 // The cases as the run has them. How long one may take is no part of a run: the preset of its name says it,
 // where there still is one.
@@ -34,7 +29,7 @@ presets::Preset preset_of(const results::RunRecord& run) {
   } catch (const Error&) {
     preset.timeout_seconds = presets::Preset{}.timeout_seconds;
   }
-  if (std::any_of(preset.cases.begin(), preset.cases.end(), has_python_rivals))
+  if (std::any_of(preset.cases.begin(), preset.cases.end(), presets::has_python_rivals))
     preset.timeout_seconds += kPeersSeconds;
   return preset;
 }
@@ -44,7 +39,7 @@ results::RunRecord read_run(const std::filesystem::path& path, const std::string
   return store.run(find_run(store, choice));
 }
 
-int resume(Context& context, Options& options) {
+int resume(Context& context, RunsResumeArguments& options) {
   const auto path = database_path(*options.database);
   const auto run = read_run(path, options.run);
   if (auto reason = app::cannot_go_on(run, app::machine_facts(context.engine)); !reason.empty())
@@ -58,7 +53,7 @@ int resume(Context& context, Options& options) {
 }  // namespace
 
 void add_runs_resume(CLI::App& runs, Context& context) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunsResumeArguments>();
   auto& command = add_runs_subcommand(runs, context, "resume", "Go on with a run that was stopped or killed",
                                       options->database);
   command.add_option("RUN", options->run, "Number, latest, latest~1 or uid")->required();

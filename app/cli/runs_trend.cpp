@@ -11,12 +11,12 @@
 namespace wide::cli {
 namespace {
 
-struct Options {
+struct RunsTrendArguments {
   std::shared_ptr<std::string> database = std::make_shared<std::string>();
   std::string subject;
 };
 
-int trend(const Context& context, const Options& options) {
+int trend(const Context& context, const RunsTrendArguments& options) {
   const auto store = results::Store::open(database_path(*options.database), results::OpenMode::kReadOnly);
   const auto seen = results::trend(options.subject, store.trend(options.subject));
   if (seen.series.empty()) {
@@ -35,7 +35,7 @@ int trend(const Context& context, const Options& options) {
 }  // namespace
 
 void add_runs_trend(CLI::App& runs, Context& context) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunsTrendArguments>();
   auto& command = add_runs_subcommand(runs, context, "trend",
                                       "A subject over time with change points; which strategy won at which N",
                                       options->database);

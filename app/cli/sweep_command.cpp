@@ -9,13 +9,13 @@
 namespace wide::cli {
 namespace {
 
-struct Options {
+struct SweepArguments {
   std::string preset;
   MeasuringOptions measuring;
   WindowRequest window;
 };
 
-int sweep(Context& context, const Options& options) {
+int sweep(Context& context, const SweepArguments& options) {
   if (options.preset.empty()) {
     auto window = options.window;
     window.database = options.measuring.database;
@@ -29,7 +29,7 @@ int sweep(Context& context, const Options& options) {
 }  // namespace
 
 void add_sweep_options(CLI::App& app, Context& context) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SweepArguments>();
   app.add_option("--preset", options->preset, "Sweep a preset: ci, quick, full, or the path of your own")
       ->type_name("NAME|FILE");
   app.add_option("--json", options->measuring.report, "Write the report to this file; - for standard output")

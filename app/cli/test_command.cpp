@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct TestArguments {
   ModelOptions model;
   std::string inputs;
   std::vector<std::string> names;
@@ -43,7 +43,7 @@ struct Result {
   Proof proof;
 };
 
-Proof prove_subject(const Context& context, const Options& options, const Case& what) {
+Proof prove_subject(const Context& context, const TestArguments& options, const Case& what) {
   const auto architecture = zoo::build(what.name);
   auto given = options.model;
   given.strategies = what.strategies;
@@ -55,7 +55,7 @@ Proof prove_subject(const Context& context, const Options& options, const Case& 
 }
 
 // The user's own members; a model alone is tried with as many copies as -n says, weights changed a little.
-Proof prove_model(const Context& context, const Options& options, Case& what) {
+Proof prove_model(const Context& context, const TestArguments& options, Case& what) {
   auto given = options.model;
   given.strategies = what.strategies;
   auto model = load_model(context, given, what.members);
@@ -67,7 +67,7 @@ Proof prove_model(const Context& context, const Options& options, Case& what) {
 
 // One subject in trouble costs its line, not those after it: a refusing planner skips, other faults are
 // errors.
-Result prove_case(const Context& context, const Options& options, Case what) {
+Result prove_case(const Context& context, const TestArguments& options, Case what) {
   const bool own = what.name.empty();
   try {
     auto proof = own ? prove_model(context, options, what) : prove_subject(context, options, what);
@@ -82,7 +82,7 @@ Result prove_case(const Context& context, const Options& options, Case what) {
 
 // Every NAME of -s is a case of its own; KIND=NAME goes with all of them. `all`: auto and what the subject
 // has.
-std::vector<std::vector<std::string>> strategy_sets(const Options& options, const app::Engine& engine,
+std::vector<std::vector<std::string>> strategy_sets(const TestArguments& options, const app::Engine& engine,
                                                     const std::string& subject) {
   std::vector<std::string> kinds, names;
   for (const auto& text : options.model.strategies) {
@@ -106,7 +106,7 @@ std::vector<std::vector<std::string>> strategy_sets(const Options& options, cons
   return sets;
 }
 
-std::vector<std::string> subjects(const Options& options) {
+std::vector<std::string> subjects(const TestArguments& options) {
   if (!options.model.models.empty()) {
     if (!options.names.empty()) throw Error("usage", "name built-in subjects or give --model, not both");
     return {};
@@ -163,7 +163,7 @@ void print(const Context& context, const Result& result) {
   }
 }
 
-std::vector<Case> cases(const Context& context, const Options& options) {
+std::vector<Case> cases(const Context& context, const TestArguments& options) {
   std::vector<Case> list;
   const auto names = subjects(options);
   if (names.empty()) {
@@ -183,7 +183,7 @@ std::vector<Case> cases(const Context& context, const Options& options) {
   return list;
 }
 
-int run(const Context& context, const Options& options) {
+int run(const Context& context, const TestArguments& options) {
   auto document = json::array();
   std::map<std::string, int> verdicts;
   for (const auto& what : cases(context, options)) {
@@ -205,7 +205,7 @@ int run(const Context& context, const Options& options) {
 }  // namespace
 
 void add_test_command(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TestArguments>();
   auto* command =
       app.add_subcommand("test", "Prove primitives, zoo models or your own model, member by member");
   command->add_option("NAME", options->names, "subjects; none or `all` means all of them");

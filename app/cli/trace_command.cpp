@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Options {
+struct TraceArguments {
   ModelOptions model;
   std::string subject, after, inputs;
   std::int64_t members = 4;
@@ -29,7 +29,7 @@ struct Traced {
   std::vector<ModelInput> inputs;
 };
 
-Traced make_model(const Context& context, const Options& options) {
+Traced make_model(const Context& context, const TraceArguments& options) {
   if (options.subject.empty() == options.model.models.empty()) {
     throw Error(
         "usage",
@@ -67,7 +67,7 @@ json nodes_json(const Build& built) {
   return list;
 }
 
-int run(const Context& context, const Options& options) {
+int run(const Context& context, const TraceArguments& options) {
   auto [model, inputs] = make_model(context, options);
   const auto& built = model.build(inputs);
   const auto cover = coverage(built);
@@ -104,7 +104,7 @@ int run(const Context& context, const Options& options) {
 }  // namespace
 
 void add_trace_command(CLI::App& app, Context& context) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TraceArguments>();
   auto* command =
       app.add_subcommand("trace", "Print the graph of a model after any stage, with strategies and layouts");
   command->add_option("NAME", options->subject, "built-in subject");

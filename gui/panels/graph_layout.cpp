@@ -7,7 +7,7 @@ namespace wide::gui {
 namespace {
 
 // The outermost folded module that holds it; empty: none.
-std::string box_of(const std::string& module, const std::set<std::string>& folded) {
+std::string box_of_module(const std::string& module, const std::set<std::string>& folded) {
   std::string best;
   for (const auto& path : folded) {
     if (lies_in(module, path) && (best.empty() || path.size() < best.size())) best = path;
@@ -115,7 +115,7 @@ GraphPicture picture_of(const ModelView& model, const std::set<std::string>& fol
   for (std::size_t i = 0; i < model.graph.size(); ++i) {
     const auto& node = model.graph[i];
     if (left_out(node)) continue;
-    const auto module = box_of(node.module, folded);
+    const auto module = box_of_module(node.module, folded);
     home[i] = box(module.empty() ? "%" + node.name : "module " + module, module);
     picture.boxes[home[i]].nodes.push_back(i);
     for (const auto from : node.reads) {

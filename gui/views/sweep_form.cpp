@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 using presets::CaseSpec;
 
-std::string joined(const std::vector<std::string>& words) {
+std::string comma_joined(const std::vector<std::string>& words) {
   std::string text;
   for (const auto& word : words) text.append(text.empty() ? "" : ",").append(word);
   return text;
@@ -174,7 +174,7 @@ std::vector<std::string> arguments(const SweepForm& form, const std::string& pre
   const bool in_file = needs_file(form);
   if (!form.n.empty()) words.insert(words.end(), {"-n", counts_text(form.n)});
   if (!in_file && form.modes.size() == 1) words.push_back("-c=" + form.modes[0]);
-  if (!form.strategies.empty()) words.insert(words.end(), {"-s", joined(form.strategies)});
+  if (!form.strategies.empty()) words.insert(words.end(), {"-s", comma_joined(form.strategies)});
   if (!in_file && form.devices.size() == 1) words.insert(words.end(), {"--device", form.devices[0]});
   if (form.peers) words.emplace_back("--peers");
   if (form.threads) words.insert(words.end(), {"--threads", std::to_string(*form.threads)});

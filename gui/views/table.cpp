@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "gui/views/quantity.h"
+#include "results/text.h"
 
 namespace wide::gui {
 namespace {
@@ -18,14 +19,6 @@ using profiler::Interval;
 using profiler::kUnknown;
 
 constexpr auto kLast = std::numeric_limits<std::uint64_t>::max();
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (auto& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
 
 // Bits that are ordered as the numbers are; NaN after all.
 std::uint64_t ordered_bits(double value, bool descending) {
@@ -139,7 +132,7 @@ void Table::set(std::size_t row, std::size_t column, std::string_view text) {
       data.ids.try_emplace(std::string(text), static_cast<std::uint32_t>(data.texts.size()));
   if (fresh) {
     data.texts.emplace_back(text);
-    data.lowered.push_back(lower(text));
+    data.lowered.push_back(results::lowered(text));
   }
   data.cells[row] = place->second;
 }
@@ -177,7 +170,7 @@ Table::Term Table::parse_term(std::string_view word) {
   if (word.size() > 1 && word.front() == '-') term.negated = true, word.remove_prefix(1);
   const auto at = word.find_first_of(":=<>");
   if (at == std::string_view::npos || at == 0) {
-    term.word = lower(word);
+    term.word = results::lowered(word);
     return term;
   }
   const auto key = word.substr(0, at);
@@ -191,7 +184,7 @@ Table::Term Table::parse_term(std::string_view word) {
   const bool or_equal = at + 1 < word.size() && word[at + 1] == '=' && word[at] != ':' && word[at] != '=';
   const auto value = word.substr(at + (or_equal ? 2 : 1));
   if (columns_[term.column].kind == CellKind::kText) {
-    term.word = lower(value);
+    term.word = results::lowered(value);
     return term;
   }
   const auto number = number_of(value);

@@ -7,6 +7,7 @@
 #include "gui/views/time_view.h"
 #include "profiler/trace/intervals.h"
 #include "results/table.h"
+#include "results/text.h"
 
 namespace wide::gui {
 namespace {
@@ -15,7 +16,7 @@ using profiler::Structure;
 using profiler::Trace;
 
 constexpr std::size_t kMostRows = 24;  // calls deeper than this are drawn in the last row
-constexpr std::string_view kWide = "wide";
+constexpr std::string_view kWideName = "wide";
 
 std::int64_t origin_of(const Trace& trace) {
   constexpr auto kNever = std::numeric_limits<std::int64_t>::max();
@@ -75,25 +76,18 @@ void add_lanes(const Trace& trace, const Structure& structure, std::size_t captu
   timeline.slices += trace.slices.size();
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (auto& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
 std::vector<bool> names_with(const Trace& trace, const std::string& text) {
   std::vector<bool> result(trace.names.size());
   for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] = lower(trace.names[static_cast<profiler::NameId>(i)]).find(text) != std::string::npos;
+    result[i] =
+        results::lowered(trace.names[static_cast<profiler::NameId>(i)]).find(text) != std::string::npos;
   return result;
 }
 
 std::vector<bool> nodes_with(const Trace& trace, const std::string& text) {
   std::vector<bool> result(trace.nodes.size());
   for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] = lower(trace.nodes[i].name).find(text) != std::string::npos;
+    result[i] = results::lowered(trace.nodes[i].name).find(text) != std::string::npos;
   return result;
 }
 
@@ -118,7 +112,7 @@ Timeline make_timeline(std::span<const Trace> traces, std::span<const Structure>
   }
   for (const bool wide : {false, true}) {
     for (std::size_t i = 0; i < traces.size(); ++i) {
-      if ((traces[i].contender == kWide) == wide) add_lanes(traces[i], structures[i], i, timeline);
+      if ((traces[i].contender == kWideName) == wide) add_lanes(traces[i], structures[i], i, timeline);
     }
   }
   return timeline;
@@ -177,7 +171,7 @@ void Search::clear() {
 
 void Search::look_for(std::string_view text, const Timeline& timeline, std::span<const Trace> traces) {
   clear();
-  text_ = lower(text);
+  text_ = results::lowered(text);
   if (text_.empty()) return;
   std::vector<std::vector<bool>> names, nodes;
   for (const auto& trace : traces) {

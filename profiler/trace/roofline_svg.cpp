@@ -10,11 +10,11 @@ namespace wide::profiler {
 namespace {
 
 constexpr double kLeft = 80, kTop = 50, kWidth = 760, kHeight = 430;
-constexpr std::size_t kLongestName = 60;
+constexpr std::size_t kLongestLabel = 60;
 
 std::string escaped(std::string_view text) {
   std::string result;
-  for (const char c : text.substr(0, kLongestName)) {
+  for (const char c : text.substr(0, kLongestLabel)) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '<')
       result += "&lt;";

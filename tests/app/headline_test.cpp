@@ -14,7 +14,7 @@ namespace {
 using results::CaseRecord;
 using results::Verdict;
 
-CaseRecord passed(double value, double low, double high, double rival = 1.5) {
+CaseRecord passed_with(double value, double low, double high, double rival = 1.5) {
   CaseRecord record;
   record.verdict = Verdict::kPass;
   record.speedup = {value, low, high};
@@ -30,7 +30,7 @@ CaseRecord with(Verdict verdict) {
 }
 
 TEST(Headline, IsTheGeometricMeanWithItsInterval) {
-  const auto head = headline({passed(2, 1.8, 2.0 * 2.0 / 1.8), passed(8, 7.2, 8.0 * 8.0 / 7.2)});
+  const auto head = headline({passed_with(2, 1.8, 2.0 * 2.0 / 1.8), passed_with(8, 7.2, 8.0 * 8.0 / 7.2)});
   EXPECT_NEAR(head.over_eager.value, 4, 1e-12);
   // Two equal errors of the logarithm: the mean's is smaller by the square root of two.
   EXPECT_NEAR(std::log(head.over_eager.high / 4), std::log(1 / 0.9) / std::sqrt(2), 1e-9);
@@ -39,10 +39,10 @@ TEST(Headline, IsTheGeometricMeanWithItsInterval) {
 }
 
 TEST(Headline, ClaimsNothingWithoutAnInterval) {
-  const auto head = headline({passed(100, NAN, NAN), passed(2, 1.9, 2.1), with(Verdict::kFail)});
+  const auto head = headline({passed_with(100, NAN, NAN), passed_with(2, 1.9, 2.1), with(Verdict::kFail)});
   EXPECT_EQ(head.measured, 1);
   EXPECT_NEAR(head.over_eager.value, 2, 1e-12);
-  const auto none = headline({passed(100, NAN, NAN)});
+  const auto none = headline({passed_with(100, NAN, NAN)});
   EXPECT_FALSE(none.over_eager.known());
   EXPECT_THAT(
       text(none),
@@ -51,13 +51,14 @@ TEST(Headline, ClaimsNothingWithoutAnInterval) {
 }
 
 TEST(Headline, CountsWhatWonAgainstTheBestRival) {
-  const auto head = headline({passed(2, 1.9, 2.1, 1.5), passed(2, 1.9, 2.1, 0.5), passed(2, 1.9, 2.1, 1.0)});
+  const auto head =
+      headline({passed_with(2, 1.9, 2.1, 1.5), passed_with(2, 1.9, 2.1, 0.5), passed_with(2, 1.9, 2.1, 1.0)});
   EXPECT_THAT(text(head), testing::HasSubstr("1 faster, 1 same, 1 slower, 0 inconclusive"));
 }
 
 TEST(Headline, DecidesTheExitCode) {
   const auto code = [](std::vector<CaseRecord> cases) { return exit_code(headline(cases)); };
-  const auto good = passed(2, 1.9, 2.1);
+  const auto good = passed_with(2, 1.9, 2.1);
   EXPECT_EQ(code({good}), kExitDone);
   EXPECT_EQ(code({good, with(Verdict::kSkipped)}), kExitDone);
   EXPECT_EQ(code({}), kExitCannotMeasure);

@@ -17,6 +17,8 @@
 
 namespace wide::test {
 
+inline constexpr std::int64_t kThree = 3;  ///< members, where any number of them would do
+
 /// Folder of a model in tests/corpus.
 std::filesystem::path corpus(std::string_view model);
 /// Names of the models in tests/corpus.

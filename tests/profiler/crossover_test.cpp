@@ -13,7 +13,7 @@ namespace {
 // 30 rounds around `speedup`, one rival.
 CrossoverPoint point(std::int64_t n, double speedup, double noise, Random& random) {
   CrossoverPoint result{n, {{}}};
-  for (int i = 0; i < 30; ++i) result.ratios[0].push_back(speedup * std::exp(noise * test::normal(random)));
+  for (int i = 0; i < 30; ++i) result.ratios[0].push_back(speedup * std::exp(noise * fake::normal(random)));
   return result;
 }
 

@@ -11,7 +11,7 @@
 #include "profiler/measure.h"
 #include "profiler/random.h"
 
-namespace wide::profiler::test {
+namespace wide::profiler::fake {
 
 class FakeClock final : public Clock {
  public:
@@ -39,4 +39,4 @@ inline Contender takes(std::string name, double microseconds, double noise, Fake
           [=, &clock, &random] { clock.advance(microseconds * std::exp(noise * normal(random))); }};
 }
 
-}  // namespace wide::profiler::test
+}  // namespace wide::profiler::fake

@@ -12,8 +12,8 @@
 namespace wide::profiler {
 namespace {
 
-using test::FakeClock;
-using test::takes;
+using fake::FakeClock;
+using fake::takes;
 
 const std::function<bool()> kNever = [] { return false; };
 
@@ -270,7 +270,7 @@ TEST(MeasureTest, DriftOfTheMachineDoesNotMoveTheSpeedup) {
   const auto drifting = [&](double us) {
     return [&, us] {
       slowdown *= 1.003;
-      clock.advance(us * slowdown * std::exp(0.01 * test::normal(random)));
+      clock.advance(us * slowdown * std::exp(0.01 * fake::normal(random)));
     };
   };
   const std::vector<Contender> contenders = {{"wide", drifting(1000)}, {"eager", drifting(2000)}};

@@ -9,9 +9,9 @@
 namespace wide::profiler {
 namespace {
 
-using test::FakeClock;
-using test::normal;
-using test::takes;
+using fake::FakeClock;
+using fake::normal;
+using fake::takes;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 

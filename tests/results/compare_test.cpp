@@ -11,14 +11,11 @@ namespace wide::results {
 namespace {
 
 using test::failed_case;
+using test::has;
 using test::passed_case;
 using test::sample_run;
 using test::simulated_run;
 using test::SimulatedMachine;
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 int count(const Comparison& comparison, Change change) {
   const auto found = comparison.counts.find(change);

@@ -18,14 +18,10 @@ namespace {
 
 using test::passed_case;
 using test::sample_run;
+using test::soak;
 using test::start_child;
 using test::TemporaryFolder;
 using test::wait_for;
-
-/// WIDEBENCH_SOAK=1: the figures of a night instead of those of a minute.
-bool soak() {
-  return std::getenv("WIDEBENCH_SOAK") != nullptr;
-}
 
 std::string integrity(const std::filesystem::path& path) {
   SQLite::Database db(path.string(), SQLite::OPEN_READWRITE);
@@ -33,8 +29,9 @@ std::string integrity(const std::filesystem::path& path) {
          db.execAndGet("SELECT count(*) FROM pragma_foreign_key_check").getString();
 }
 
-/// A sweep as the runner does it: resume or begin, store what is missing, tell each key once it is stored.
-void sweep(const std::filesystem::path& path, int cases, int tell) {
+/// A sweep as the runner does it: resume or begin, store what is missing, tell each key once it is
+/// stored.
+void sweep_and_tell(const std::filesystem::path& path, int cases, int tell) {
   Store store = Store::open(path, OpenMode::kReadWrite);
   RunRecord run = sample_run();
   run.uid.clear();
@@ -81,7 +78,7 @@ TEST(CrashTest, AKillLosesNothingThatWasAcknowledgedAndDoublesNothing) {
     ASSERT_EQ(::pipe(ends.data()), 0);
     const pid_t child = start_child([&] {
       ::close(ends[0]);
-      sweep(path, kCases, ends[1]);
+      sweep_and_tell(path, kCases, ends[1]);
     });
     ::close(ends[1]);
     ::usleep(3'000 + random.below(80'000));

@@ -16,8 +16,10 @@ namespace {
 
 using test::bytes_of;
 using test::describe;
+using test::has;
 using test::passed_case;
 using test::sample_run;
+using test::soak;
 using test::TemporaryFolder;
 
 std::string open_error(const std::filesystem::path& path, OpenMode mode = OpenMode::kReadWrite) {
@@ -27,15 +29,6 @@ std::string open_error(const std::filesystem::path& path, OpenMode mode = OpenMo
     return error.what();
   }
   return "";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-/// WIDEBENCH_SOAK=1: the figures of a night instead of those of a minute.
-bool soak() {
-  return std::getenv("WIDEBENCH_SOAK") != nullptr;
 }
 
 /// A database of ours with one run of three cases.

@@ -21,13 +21,10 @@ namespace {
 
 using test::describe;
 using test::failed_case;
+using test::has;
 using test::passed_case;
 using test::sample_run;
 using test::TemporaryFolder;
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 std::vector<CaseRecord> some_cases() {
   std::vector<CaseRecord> cases;

@@ -22,13 +22,10 @@ using test::Fault;
 using test::passed_case;
 using test::sample_run;
 using test::set_fault;
+using test::soak;
 using test::TemporaryFolder;
 
 constexpr int kOldCases = 3, kNewCases = 4;
-
-bool soak() {
-  return std::getenv("WIDEBENCH_SOAK") != nullptr;
-}
 
 std::string key(const char* kind, int i) {
   return std::string(kind) + " " + std::to_string(i);

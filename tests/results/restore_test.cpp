@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::bytes_of;
 using test::describe;
+using test::has;
 using test::passed_case;
 using test::sample_run;
 using test::TemporaryFolder;
@@ -81,10 +82,6 @@ class RestoreTest : public testing::Test {
   fs::path backup_ = folder_ / "r.db.bak";
   fs::path kept_ = folder_ / "r.db.replaced-1";
 };
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_F(RestoreTest, TakesThePlaceOfADamagedDatabaseAndKeepsThat) {
   damage();

@@ -33,6 +33,12 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
+/// True when `text` has `part`.
+bool has(const std::string& text, const std::string& part);
+
+/// WIDEBENCH_SOAK=1: the figures of a night instead of those of a minute.
+bool soak();
+
 /// All bytes of a file.
 std::string bytes_of(const std::filesystem::path& path);
 

@@ -18,6 +18,7 @@ namespace {
 
 using test::describe;
 using test::failed_case;
+using test::has;
 using test::passed_case;
 using test::sample_run;
 using test::TemporaryFolder;
@@ -33,10 +34,6 @@ std::string error_of(Work&& work) {
     return error.what();
   }
   return "";
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 class StoreTest : public testing::Test {

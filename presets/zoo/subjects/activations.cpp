@@ -7,19 +7,19 @@
 namespace wide::zoo {
 namespace {
 
-ValueId rows(Builder& b, const Sizes& s) {
+ValueId row_input(Builder& b, const Sizes& s) {
   return b.input("x", {{s["batch"], s["features"]}});
 }
 
 Architecture softmax(const Sizes& s) {
   Builder b("softmax");
-  b.output(b.op("aten.softmax.int", {ref(rows(b, s)), {std::int64_t{1}}}));
+  b.output(b.op("aten.softmax.int", {ref(row_input(b, s)), {std::int64_t{1}}}));
   return b.take();
 }
 
 Architecture activation(const Sizes& s) {
   Builder b("gelu");
-  b.output(gelu(b, rows(b, s)));
+  b.output(gelu(b, row_input(b, s)));
   return b.take();
 }
 
@@ -34,7 +34,7 @@ Architecture prelu(const Sizes& s) {
 Architecture drop(const Sizes& s) {
   Builder b("dropout");
   constexpr double kProbability = 0.1;
-  b.output(dropout(b, rows(b, s), kProbability, s.on("train")));
+  b.output(dropout(b, row_input(b, s), kProbability, s.on("train")));
   return b.take();
 }
 

@@ -23,7 +23,7 @@ results::CaseRecord with_floor(double low, double high, const std::string& key) 
   return record;
 }
 
-std::int64_t add_run(Store& store, std::vector<results::CaseRecord> cases, const std::string& cpu) {
+std::int64_t add_run_on(Store& store, std::vector<results::CaseRecord> cases, const std::string& cpu) {
   auto run = results::test::sample_run();
   run.uid.clear(), run.machine.cpu = cpu;
   const auto id = store.begin_run(run);
@@ -54,10 +54,10 @@ TEST(Noise, IsOfTheNewestRunOfThisMachine) {
   std::int64_t wanted = 0;
   {
     auto store = Store::open(path, OpenMode::kReadWrite);
-    add_run(store, {with_floor(0.9, 1.1, "a")}, "ours");
-    wanted = add_run(store, {with_floor(0.98, 1.02, "a")}, "ours");
-    add_run(store, {}, "ours");
-    add_run(store, {with_floor(0.5, 2, "a")}, "another");
+    add_run_on(store, {with_floor(0.9, 1.1, "a")}, "ours");
+    wanted = add_run_on(store, {with_floor(0.98, 1.02, "a")}, "ours");
+    add_run_on(store, {}, "ours");
+    add_run_on(store, {with_floor(0.5, 2, "a")}, "another");
   }
   const auto noise = read_noise(path, key_of("ours"));
   ASSERT_TRUE(noise);

@@ -1,0 +1,28 @@
+# widebench_together(TARGET HEADERS…): several sources are compiled as one, so that what most of them include (the
+# HEADERS, of others) is read once for all and a template is instantiated once: a whole build takes a third of the
+# time, as in DuckDB's. Names in unnamed namespaces are therefore unique in a target. Where sources are compiled
+# one by one instead (WIDEBENCH_UNITY=OFF, the preset dev), the HEADERS are precompiled.
+option(WIDEBENCH_UNITY "compile several sources as one: whole builds are quicker, those after a small change slower" ON)
+
+function(widebench_together target)
+  if(WIDEBENCH_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>)  # as below
+  elseif(ARGN)
+    widebench_precompile(${target} ${ARGN})
+  endif()
+endfunction()
+
+# widebench_precompile(TARGET HEADERS…): the HEADERS are read once for all sources.
+function(widebench_precompile target)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  # g++ 12 reports these falsely in std::string at -O3 (GCC PR 105651), and does not know precompiled headers for
+  # those of the system, of which it would not.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>)
+endfunction()
+
+# widebench_light(TARGET): what does no work of its own, such as the command line and the tests, is optimised less, as
+# that halves the time to compile it.
+function(widebench_light target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
