@@ -218,11 +218,11 @@ void draw(GLFWwindow* window) {
   ImGui::Render();
   int width = 0, height = 0;
   glfwGetFramebufferSize(window, &width, &height);
-  wide::gui::clear_picture(width, height, wide::test::bench().theme.window);
+  wide::gui::clear_picture(width, height, wide::test::bench().theme.panel);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   if (wanted_picture.empty()) return;
   const wide::gui::Offscreen target(width, height);
-  wide::gui::clear_picture(width, height, wide::test::bench().theme.window);
+  wide::gui::clear_picture(width, height, wide::test::bench().theme.panel);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   const auto problem = target.write(wanted_picture);
   if (!problem.empty()) std::printf("%s\n", problem.c_str());
