@@ -337,7 +337,7 @@ void draw_minimap(TimelinePanel& panel, const ProfileData& data, const Ui& ui, I
     Strip strip(list, top + 0.15F * pitch, top + 0.85F * pitch);
     for (const auto& block : blocks)
       strip.add(x(static_cast<double>(block.start)), x(static_cast<double>(block.end)),
-                packed(faded(colour, shade(block.filled()))), 1);
+                packed(faded(colour, shade(block.filled()))));
   }
   const float left = x(panel.view.from()), right = std::max(left + 3, x(panel.view.to()));
   const auto veil = packed(faded(ui.theme.window, 0.6F));
