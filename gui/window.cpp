@@ -92,7 +92,7 @@ void draw(GLFWwindow* window, Workbench& bench, double now, double step = 0) {
   ImGui::Render();
   int width = 0, height = 0;
   glfwGetFramebufferSize(window, &width, &height);
-  clear_picture(width, height, bench.theme.window);
+  clear_picture(width, height, bench.theme.panel);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
 }
 

@@ -21,6 +21,13 @@ std::string local_time() {
   return text;
 }
 
+// Not floating, and not a window's own: nothing lies below it but the cleared picture.
+bool docked(const std::string& label) {
+  const auto* window = ImGui::FindWindowByName(label.c_str());
+  return window != nullptr && window->DockNode != nullptr &&
+         ImGui::DockNodeGetRootNode(window->DockNode)->IsDockSpace();
+}
+
 }  // namespace
 
 Workbench::Workbench(Host given, Settings kept, bool with_demo)
@@ -134,6 +141,7 @@ void Workbench::frame(double now) {
     // Where tabs are short their words say more than their pictures.
     std::string label = compact_ ? "" : panel.icon;
     label.append(compact_ ? "" : "  ").append(panel.title).append("###").append(panel.title);
+    if (docked(label)) ImGui::SetNextWindowBgAlpha(0);
     if (ImGui::Begin(label.c_str(), &panel.open, ImGuiWindowFlags_NoCollapse)) panel.draw(seen);
     ImGui::End();
   }
@@ -261,10 +269,14 @@ void Workbench::draw_dock() {
     }
     reset_layout_ = false;
   }
+  // The picture is cleared in the colour of panels, so that what is docked need not be filled once more: on
+  // software rendering each filling of the window takes milliseconds.
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, faded(theme.panel, 0));
   // One cross per tab is enough.
   ImGui::DockSpaceOverViewport(dock, ImGui::GetMainViewport(),
                                static_cast<int>(ImGuiDockNodeFlags_NoCloseButton) |
                                    static_cast<int>(ImGuiDockNodeFlags_NoWindowMenuButton));
+  ImGui::PopStyleColor();
 }
 
 void Workbench::draw_notices(const Ui& ui) {

@@ -123,11 +123,13 @@ void draw_subjects(ModelsPanel& panel, Workbench& bench, const Ui& ui) {
     return;
   ImGui::SetNextItemWidth(-1);
   ImGui::InputTextWithHint("##filter", "filter", &panel.filter);
-  static const std::vector<app::SubjectInfo> none;
-  const auto subjects = bench.host.engine.subjects ? bench.host.engine.subjects() : none;
+  if (!panel.subjects) {
+    panel.subjects.emplace();
+    if (bench.host.engine.subjects) panel.subjects = bench.host.engine.subjects();
+  }
   for (const char* kind : {"zoo", "block", "primitive"}) {
     bool named = false;
-    for (const auto& subject : subjects) {
+    for (const auto& subject : *panel.subjects) {
       if (subject.kind != kind || subject.name.find(panel.filter) == std::string::npos) continue;
       if (!named)
         faint_text(ui, std::string_view(kind) == "zoo"     ? "models"

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <optional>
 
+#include "gui/views/natural_order.h"
 #include "gui/views/quantity.h"
 #include "results/text.h"
 
@@ -27,30 +27,6 @@ std::uint64_t ordered_bits(double value, bool descending) {
   const auto bits = std::bit_cast<std::uint64_t>(descending ? -value : value);
   constexpr auto kSign = std::uint64_t{1} << 63;
   return (bits & kSign) != 0 ? ~bits : bits | kSign;
-}
-
-// "conv2d" before "conv10": digits are read as numbers.
-bool natural_less(const std::string& a, const std::string& b) {
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  std::size_t i = 0, j = 0;
-  while (i < a.size() && j < b.size()) {
-    if (digit(a[i]) && digit(b[j])) {
-      std::size_t i_end = i, j_end = j;
-      while (i_end < a.size() && digit(a[i_end])) ++i_end;
-      while (j_end < b.size() && digit(b[j_end])) ++j_end;
-      while (i + 1 < i_end && a[i] == '0') ++i;
-      while (j + 1 < j_end && b[j] == '0') ++j;
-      if (i_end - i != j_end - j) return i_end - i < j_end - j;
-      const auto order = a.compare(i, i_end - i, b, j, j_end - j);
-      if (order != 0) return order < 0;
-      i = i_end, j = j_end;
-    } else if (a[i] != b[j]) {
-      return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
-    } else {
-      ++i, ++j;
-    }
-  }
-  return a.size() - i < b.size() - j;
 }
 
 std::optional<double> number_of(std::string_view text) {
@@ -201,17 +177,15 @@ Table::Term Table::parse_term(std::string_view word) {
   return term;
 }
 
-std::vector<std::uint64_t> Table::keys(std::size_t column) const {
-  const auto& data = data_[column];
+std::vector<std::uint64_t> Table::keys(std::size_t column) {
+  auto& data = data_[column];
   std::vector<std::uint64_t> result(rows_);
   if (columns_[column].kind != CellKind::kText) {
     for (std::size_t i = 0; i < rows_; ++i) result[i] = ordered_bits(data.values[i], descending_);
     return result;
   }
-  std::vector<std::uint32_t> order(data.texts.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(),
-            [&](auto a, auto b) { return natural_less(data.lowered[a], data.lowered[b]); });
+  if (data.order.size() != data.texts.size()) data.order = natural_order(data.lowered);
+  const auto& order = data.order;
   std::vector<std::uint64_t> rank(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     rank[order[i]] = descending_ ? order.size() - i : i;

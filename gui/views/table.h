@@ -69,13 +69,14 @@ class Table {
     std::vector<std::string> texts;
     std::vector<std::string> lowered;
     std::unordered_map<std::string, std::uint32_t> ids;
+    std::vector<std::uint32_t> order;  ///< of the texts, as they are sorted; of fewer texts: not known
     std::vector<std::uint32_t> cells;
     // Numbers; low and high of intervals only.
     std::vector<double> values, low, high;
   };
   struct Term;
   Term parse_term(std::string_view word);
-  std::vector<std::uint64_t> keys(std::size_t column) const;
+  std::vector<std::uint64_t> keys(std::size_t column);
 
   std::vector<Column> columns_;
   std::vector<Data> data_;

@@ -198,8 +198,10 @@ double processor_seconds() {
 
 void draw(GLFWwindow* window);
 
-// With all pixels: software rendering has drawn them when the buffers are swapped.
+// With all pixels: software rendering has drawn them when the buffers are swapped. Those of frames before the
+// first one that is noted, which are not shown, are no part of it.
 void draw_and_note(GLFWwindow* window) {
+  if (wide::test::frames.empty()) glfwSwapBuffers(window);
   const auto begun = std::chrono::steady_clock::now();
   const double before = processor_seconds();
   draw(window);
@@ -218,11 +220,11 @@ void draw(GLFWwindow* window) {
   ImGui::Render();
   int width = 0, height = 0;
   glfwGetFramebufferSize(window, &width, &height);
-  wide::gui::clear_picture(width, height, wide::test::bench().theme.window);
+  wide::gui::clear_picture(width, height, wide::test::bench().theme.panel);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   if (wanted_picture.empty()) return;
   const wide::gui::Offscreen target(width, height);
-  wide::gui::clear_picture(width, height, wide::test::bench().theme.window);
+  wide::gui::clear_picture(width, height, wide::test::bench().theme.panel);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
   const auto problem = target.write(wanted_picture);
   if (!problem.empty()) std::printf("%s\n", problem.c_str());

@@ -1,6 +1,7 @@
 // Opening models as a person would: sample, dialog, dropping, recent; what is shown of them; what goes wrong.
 #include <fstream>
 
+#include "app/engine.h"
 #include "formats/error.h"
 #include "gui/bed.h"
 
@@ -178,6 +179,20 @@ void closing_a_model(ImGuiTestContext* ctx) {
   IM_CHECK_STR_EQ(bench().commands.refusal("file.close").c_str(), "no model is open");
 }
 
+// Each answer builds the graphs of all subjects: milliseconds, in every frame.
+void subjects_are_asked_for_once(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  int asked = 0;
+  auto& subjects = bench().host.engine.subjects;
+  subjects = [&asked, given = subjects] {
+    ++asked;
+    return given();
+  };
+  ctx->Yield(10);
+  subjects = app::engine().subjects;
+  IM_CHECK_EQ(asked, 0);  // known from the frames before
+}
+
 }  // namespace
 
 void add_models_tests(ImGuiTestEngine* engine) {
@@ -195,6 +210,7 @@ void add_models_tests(ImGuiTestEngine* engine) {
   add("facts", facts);
   add("recent models", recent_models);
   add("subjects", subjects);
+  add("subjects are asked for once", subjects_are_asked_for_once);
   add("more members", more_members);
   add("command lines", command_lines);
   add("sequential nodes are named", sequential_nodes_are_named);

@@ -2,8 +2,11 @@
 #include <GLFW/glfw3.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
+#include <random>
 #include <thread>
 
 #include "gui/results_bed.h"
@@ -14,10 +17,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kFrame = 1.0 / 60;
-// The processor time of the window's thread is held to the limit itself. What the clock on the wall says
-// holds what software rendering and other programs on the machine take, too: a factor for these.
-constexpr double kForOthers = 3;
+constexpr double kFrame = 1.0 / 60;    // by the clock on the wall, until software rendering has drawn all
+constexpr double kOwn = 0.5 * kFrame;  // processor time of the window's thread, whatever else runs
+constexpr double kHitch = 0.05;        // what may be felt once, also by the clock on the wall
 
 double seconds_since(Clock::time_point when) {
   return std::chrono::duration<double>(Clock::now() - when).count();
@@ -50,6 +52,7 @@ void a_hundred_thousand_rows(ImGuiTestContext* ctx) {
   for (int i = 0; i < 100'000; ++i) {
     data.cases.push_back(passed_case(1 + i % 50, 0.5 + 0.001 * (i * 37 % 9000)));
     data.cases.back().subject = "subject " + std::to_string(i / 50 * 7919 % 2000);
+    data.cases.back().strategy = "no other row has strategy " + std::to_string(i * 7919 % 100'000);
   }
   gui::add_cases(data.table, data.cases);
   gui::show_run(*panels().sweep, std::make_shared<gui::RunData>(std::move(data)));
@@ -64,8 +67,9 @@ void a_hundred_thousand_rows(ImGuiTestContext* ctx) {
   const auto times = times_of(ctx, "sorting 100,000 rows", noted_frames());
   const auto& table = panels().sweep->run->table;
   IM_CHECK_LT(table.sorted_by(), table.columns().size());
-  IM_CHECK_LT(times.worst_processor, 0.05);
-  IM_CHECK_LT(times.worst, kForOthers * 0.05);
+  IM_CHECK_LT(times.worst_processor, kHitch);
+  IM_CHECK_LT(times.worst, kHitch);
+  IM_CHECK_LT(times.median, kFrame);
 }
 
 // What a frame takes that shows little, to hold the others against.
@@ -80,14 +84,51 @@ void a_frame_at_rest(ImGuiTestContext* ctx) {
   note_frames();
   ctx->Yield(30);
   const auto empty = times_of(ctx, "an empty window", noted_frames());
-  IM_CHECK_LT(shown.median_processor, kFrame);
-  IM_CHECK_LT(empty.median_processor, kFrame);
+  for (const auto& times : {shown, empty}) {
+    IM_CHECK_LT(times.median_processor, kOwn);
+    IM_CHECK_LT(times.median, kFrame);
+  }
 }
 
-void a_million_events(ImGuiTestContext* ctx) {
+// `count` slices of eight threads, nodes and calls in them, each as long as chance will have it, from a
+// microsecond to a millisecond, with pauses between: whatever the zoom, some are wide, some narrow, and few
+// of one colour lie side by side.
+profiler::Trace varied_trace(std::size_t count) {
+  using profiler::Kind;
+  constexpr std::uint32_t kThreads = 8;
+  constexpr std::array kKinds = {Kind::kOperator, Kind::kConversion, Kind::kRuntime, Kind::kSync};
+  profiler::Trace trace;
+  trace.subject = "varied", trace.contender = "wide", trace.members = 2, trace.passes = 1;
+  trace.nodes = {{"%0 aten.linear.default", "aten.linear.default", "batched_gemm", false, 2000, 64, 32}};
+  trace.slices.reserve(count);
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> draw(0, 1);
+  profiler::Slice slice;
+  slice.node = 0, slice.member = 0, slice.members = 2, slice.pass = 0;
+  const auto push = [&](const char* name, Kind kind, std::int64_t start, std::int64_t duration) {
+    slice.name = trace.names.intern(name), slice.kind = kind, slice.start = start, slice.duration = duration;
+    trace.slices.push(slice);
+  };
+  const auto length = [&] { return static_cast<std::int64_t>(1e3 * std::pow(1e3, draw(random))); };
+  for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
+    slice.track = trace.track({"wide", "thread " + std::to_string(thread), 1, 11 + thread, -1});
+    std::int64_t at = 0;
+    for (std::size_t i = 0; i < count / kThreads / 4; ++i) {
+      const auto whole = length();
+      push("linear", Kind::kNode, at, whole);
+      push("aten::linear", kKinds[random() % kKinds.size()], at + whole / 10, whole * 8 / 10);
+      push("aten::addmm", kKinds[random() % kKinds.size()], at + whole / 5, whole / 5);
+      push("aten::copy_", kKinds[random() % kKinds.size()], at + whole / 2, whole / 5);
+      at += whole + length() / 2;
+    }
+  }
+  return trace;
+}
+
+void pan_and_zoom(ImGuiTestContext* ctx, profiler::Trace trace) {
   with_no_results(ctx);
   std::vector<profiler::Trace> traces;
-  traces.push_back(large_trace(1'000'000));
+  traces.push_back(std::move(trace));
   auto data = std::make_shared<gui::ProfileData>(
       gui::make_profile(std::move(traces), "", [](double, const char*) {}));
   IM_CHECK_EQ(data->timeline.slices, 1'000'000u);
@@ -97,7 +138,7 @@ void a_million_events(ImGuiTestContext* ctx) {
   ctx->Yield(6);
   note_frames();
   ctx->Yield(20);
-  times_of(ctx, "1,000,000 events at rest", noted_frames());
+  const auto at_rest = times_of(ctx, "1,000,000 events at rest", noted_frames());
   ctx->LogWarning("%d rectangles", static_cast<int>(panels().profile->timeline.drawn));
   constexpr const char* kLanes = "//###Profile/##tabs/Timeline/##lanes";
   auto& view = panels().profile->timeline.view;
@@ -120,10 +161,18 @@ void a_million_events(ImGuiTestContext* ctx) {
   const auto panned = times_of(ctx, "panning 1,000,000 events", noted_frames());
   ctx->MouseUp();
   IM_CHECK_NE(view.from(), before);
-  for (const auto& times : {zoomed, panned}) {
-    IM_CHECK_LT(times.median_processor, kFrame);
-    IM_CHECK_LT(times.median, kForOthers * kFrame);
+  for (const auto& times : {at_rest, zoomed, panned}) {
+    IM_CHECK_LT(times.median_processor, kOwn);
+    IM_CHECK_LT(times.median, kFrame);
   }
+}
+
+void a_million_events(ImGuiTestContext* ctx) {
+  pan_and_zoom(ctx, large_trace(1'000'000));
+}
+
+void a_million_events_of_any_length(ImGuiTestContext* ctx) {
+  pan_and_zoom(ctx, varied_trace(1'000'000));
 }
 
 // A mouse that is moved all the time.
@@ -230,6 +279,7 @@ void add_speed_tests(ImGuiTestEngine* engine) {
   add("a hundred thousand rows", a_hundred_thousand_rows);
   add("a frame at rest", a_frame_at_rest);
   add("a million events", a_million_events);
+  add("a million events of any length", a_million_events_of_any_length);
   add("few frames while sweeping", while_sweeping);
   add("few frames while profiling", while_profiling);
   add("few frames while timing strategies", while_timing_strategies);

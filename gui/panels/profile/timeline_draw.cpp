@@ -31,6 +31,43 @@ float shade(double filled) {
   return static_cast<float>(0.30 + 0.70 * std::ceil(filled * kSteps) / kSteps);
 }
 
+// Rectangles of one height from left to right. On whole pixels: a smoothed edge would make ten triangles of
+// two, and on software rendering triangles are what a frame costs. Those of one colour that touch become one.
+class Strip {
+ public:
+  Strip(ImDrawList& list, float top, float bottom)
+      : list_(list), top_(std::round(top)), bottom_(std::max(top_ + 1, std::round(bottom))) {}
+  ~Strip() { flush(); }
+  Strip(const Strip&) = delete;
+  Strip& operator=(const Strip&) = delete;
+
+  /// At least a pixel wide. `reach`: how many pixels away a neighbour of the same colour still touches it.
+  void add(float left, float right, ImU32 colour, float reach = 0) {
+    left = std::round(left);
+    right = std::max(left + 1, std::round(right));
+    if (colour_ == colour && left - right_ <= reach) {
+      right_ = std::max(right_, right);
+      return;
+    }
+    flush();
+    left_ = left, right_ = right, colour_ = colour;
+  }
+  /// What is drawn by others after this lies above.
+  void flush() {
+    if (colour_ == 0) return;
+    list_.AddRectFilled({left_, top_}, {right_, bottom_}, colour_);
+    ++drawn_;
+    colour_ = 0;
+  }
+  std::size_t drawn() const { return drawn_; }
+
+ private:
+  ImDrawList& list_;
+  float top_, bottom_, left_ = 0, right_ = 0;
+  ImU32 colour_ = 0;  ///< 0: none waits
+  std::size_t drawn_ = 0;
+};
+
 void draw_idle(const Canvas& canvas, const TimelineLane& lane, const Ui& ui, float top, float bottom,
                TimelinePanel& panel) {
   const auto& view = canvas.panel.view;
@@ -38,9 +75,9 @@ void draw_idle(const Canvas& canvas, const TimelineLane& lane, const Ui& ui, flo
   double from = std::max(0.0, view.from());
   const double length = lane.work.empty() ? 0 : static_cast<double>(lane.work.end(lane.work.size() - 1));
   const double to = std::min(view.to(), length);
+  Strip strip(canvas.list, top, bottom);
   const auto fill = [&](double until) {
-    if (until - from >= view.scale())
-      canvas.list.AddRectFilled({canvas.x(from), top}, {canvas.x(until), bottom}, colour);
+    if (until - from >= view.scale()) strip.add(canvas.x(from), canvas.x(until), colour);
   };
   lane.work.blocks(view.from(), view.to(), kNarrow * view.scale(), panel.blocks);
   for (const auto& block : panel.blocks) {
@@ -49,11 +86,6 @@ void draw_idle(const Canvas& canvas, const TimelineLane& lane, const Ui& ui, flo
   }
   fill(to);
 }
-
-struct Bar {
-  float left = 0, right = 0;
-  ImU32 colour = 0;
-};
 
 void draw_label(const Canvas& canvas, std::string_view name, float left, float right, float top,
                 ImU32 colour) {
@@ -79,15 +111,8 @@ void draw_row(const Canvas& canvas, const ProfileData& data, const Ui& ui, std::
   const auto& structure = data.structures[here.capture];
   const auto& view = panel.view;
   const bool searching = !panel.search.text().empty();
-  const float bottom = top + canvas.layout.bar;
   row.blocks(view.from(), view.to(), kNarrow * view.scale(), panel.blocks);
-  Bar pending;
-  const auto flush = [&] {
-    if (pending.colour != 0)
-      canvas.list.AddRectFilled({pending.left, top}, {pending.right, bottom}, pending.colour);
-    panel.drawn += pending.colour != 0 ? 1 : 0;
-    pending.colour = 0;
-  };
+  Strip strip(canvas.list, top, top + canvas.layout.bar);
   for (const auto& block : panel.blocks) {
     const auto item = row.item(block.longest);
     const auto kind = trace.slices.kind(item);
@@ -97,20 +122,19 @@ void draw_row(const Canvas& canvas, const ProfileData& data, const Ui& ui, std::
     if (block.merged()) colour = faded(colour, shade(block.filled()));
     const float left = canvas.x(static_cast<double>(block.start));
     const float right = std::max(left + 1, canvas.x(static_cast<double>(block.end)));
-    const auto ink = packed(colour);
-    if (block.merged() && pending.colour == ink && left - pending.right <= 1.5F) {
-      pending.right = right;
+    if (block.merged()) {
+      strip.add(left, right, packed(colour), 1);
       continue;
     }
-    flush();
-    pending = {left, right - (right - left > 4 ? 1.0F : 0.0F), ink};
-    if (block.merged()) continue;
-    flush();
+    strip.flush();
+    strip.add(left, right - (right - left > 4 ? 1.0F : 0.0F), packed(colour));
+    strip.flush();
     if (right - left > 2 * em())
       draw_label(canvas, trace.names[trace.slices.name(item)], left, right, top,
                  searching && !found ? packed(ui.theme.faint) : text_on(colour));
   }
-  flush();
+  strip.flush();
+  panel.drawn += strip.drawn();
 }
 
 void outline(const Canvas& canvas, const ProfileData& data, const Ui& ui, const SlicePlace& place,
@@ -310,12 +334,10 @@ void draw_minimap(TimelinePanel& panel, const ProfileData& data, const Ui& ui, I
     const float top = low.y + pitch * static_cast<float>(i);
     const auto& colour = lane.capture == data.wide ? ui.theme.wide : ui.theme.rival;
     if (!known) lane.work.blocks(0, length, 2 * length / std::max(1.0F, high.x - low.x), blocks);
-    for (const auto& block : blocks) {
-      const float left = x(static_cast<double>(block.start)),
-                  right = std::max(left + 1, x(static_cast<double>(block.end)));
-      list.AddRectFilled({left, top + 0.15F * pitch}, {right, top + 0.85F * pitch},
-                         packed(faded(colour, shade(block.filled()))));
-    }
+    Strip strip(list, top + 0.15F * pitch, top + 0.85F * pitch);
+    for (const auto& block : blocks)
+      strip.add(x(static_cast<double>(block.start)), x(static_cast<double>(block.end)),
+                packed(faded(colour, shade(block.filled()))));
   }
   const float left = x(panel.view.from()), right = std::max(left + 3, x(panel.view.to()));
   const auto veil = packed(faded(ui.theme.window, 0.6F));

@@ -54,7 +54,7 @@ void draw_headline(SweepPanel& panel, const Ui& ui) {
   ImGui::PopFont();
   ImGui::SameLine();
   std::string about(results::name(run.status));
-  about.append(", ").append(totals(panel.run->cases));
+  about.append(", ").append(panel.counted_verdicts);
   ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
   ImGui::TextUnformatted(about.c_str());
   ImGui::PopStyleColor();

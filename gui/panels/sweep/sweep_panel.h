@@ -44,9 +44,10 @@ struct SweepPanel {
   std::shared_ptr<RunData> run;  ///< null: nothing was measured yet
   std::vector<Series> series;
   Against against = Against::kEager;
-  bool fit = false;        ///< the plot is to show everything at the next frame
-  std::size_t broken = 0;  ///< cases that failed their proof or could not run
-  bool asked = false;      ///< whether the newest run of the database was looked for
+  bool fit = false;              ///< the plot is to show everything at the next frame
+  std::size_t broken = 0;        ///< cases that failed their proof or could not run
+  std::string counted_verdicts;  ///< "pass 41, fail 2"
+  bool asked = false;            ///< whether the newest run of the database was looked for
   TableView view;
   SaveDialog save;
   Snapshot picture;

@@ -89,6 +89,7 @@ void show_run(SweepPanel& panel, std::shared_ptr<RunData> run) {
   run->table.filter(panel.view.filter);
   panel.fit = !panel.run || panel.run->run.id != run->run.id || panel.run->cases.size() != run->cases.size();
   panel.run = std::move(run);
+  panel.counted_verdicts = totals(panel.run->cases);
   panel.broken = 0;
   for (const auto& record : panel.run->cases) {
     if (meaning(results::name(record.verdict)) == Meaning::kBroken) ++panel.broken;

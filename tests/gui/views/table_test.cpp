@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ctime>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -130,9 +131,38 @@ TEST(Table, ExportsWhatIsShown) {
   EXPECT_TRUE(json[1]["speedup"]["value"].is_null());
 }
 
+// Digits stand for numbers at any place, texts may begin alike for long, and one may be the beginning of
+// another.
+TEST(Table, SortsTextsThatBeginAlike) {
+  const std::string alike(40, 'x');
+  const std::vector<std::string> wanted = {"",
+                                           alike,
+                                           alike + " 7a",
+                                           alike + " 07b",
+                                           alike + " 10",
+                                           alike + " 10 2",
+                                           alike + " 10 11 y",
+                                           alike + " 9000000000000"};
+  std::vector<std::uint32_t> mixed = {4, 1, 7, 0, 6, 3, 5, 2};
+  Table table(std::vector<Column>{{"name", "Name"}});
+  for (const auto i : mixed) table.set(table.add_row(), 0, wanted[i]);
+  table.sort(0, false);
+  std::vector<std::string> seen;
+  for (const auto row : table.shown()) seen.emplace_back(table.text(row, 0));
+  auto expected = wanted;
+  std::rotate(expected.begin(), expected.begin() + 1, expected.end());  // what has no text comes last
+  EXPECT_EQ(seen, expected);
+  table.set(table.add_row(), 0, alike + " 8");
+  table.refresh();
+  EXPECT_EQ(table.text(table.shown()[3], 0), alike + " 8");
+}
+
 TEST(Table, AHundredThousandRowsAreSortedAndFilteredWithinAFrame) {
-  Table table(
-      {{"name", "Name"}, {"kind", "Kind"}, {"n", "N", CellKind::kNumber}, {"x", "x", CellKind::kInterval}});
+  Table table({{"name", "Name"},
+               {"kind", "Kind"},
+               {"n", "N", CellKind::kNumber},
+               {"x", "x", CellKind::kInterval},
+               {"reason", "Reason"}});
   std::mt19937 random(3);
   std::uniform_real_distribution<double> draw(0, 1);
   for (int i = 0; i < 100'000; ++i) {
@@ -141,6 +171,7 @@ TEST(Table, AHundredThousandRowsAreSortedAndFilteredWithinAFrame) {
     table.set(row, 1, i % 2 == 0 ? "block" : "primitive");
     table.set(row, 2, i % 64);
     table.set(row, 3, {draw(random), 0, 1});
+    table.set(row, 4, "no two texts are the same, this is number " + std::to_string(i * 7919 % 100'000));
   }
   table.refresh();
   double worst = 0;
@@ -149,7 +180,8 @@ TEST(Table, AHundredThousandRowsAreSortedAndFilteredWithinAFrame) {
     work();
     worst = std::max(worst, 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
   };
-  for (std::size_t column = 0; column < 4; ++column) timed([&] { table.sort(column, column % 2 == 0); });
+  for (std::size_t column = 0; column < 5; ++column) timed([&] { table.sort(column, column % 2 == 0); });
+  timed([&] { table.sort(4, false); });
   EXPECT_EQ(table.shown().size(), 100'000u);
   timed([&] { table.filter("subject block n>=32"); });
   EXPECT_EQ(table.shown().size(), 24'992u);
