@@ -7,6 +7,7 @@
 #include "app/environment.h"
 #include "app/exit_code.h"
 #include "app/model_hash.h"
+#include "app/run_lock.h"
 #include "formats/error.h"
 
 namespace wide::app {
@@ -106,6 +107,7 @@ SweepOutcome run_sweep_job(const SweepJob& job, const Engine& engine, results::S
     unfinished = store.unfinished_run(record.settings, record.machine);
   }
   SweepOutcome outcome{.run = unfinished ? *unfinished : store.begin_run(record)};
+  const RunLock lock(store.path(), outcome.run);
   if (unfinished) store.finish_run(outcome.run, results::RunStatus::kRunning);
   const auto stored = store.finished_cases(outcome.run);
   auto rest = job.specs;

@@ -58,8 +58,8 @@ nlohmann::json settings_of(const SweepJob& job);
 results::RunRecord run_of(const SweepJob& job, const Engine& engine);
 
 /// Runs what is not stored yet; every case is committed before the next one starts; after a whole sweep the
-/// database is copied to FILE.bak. Throws wide::Error from
-/// the store and from a worker that cannot be started; what is stored stays, and can be resumed.
+/// database is copied to FILE.bak. Throws wide::Error from the store, from a worker that cannot be started
+/// and when another process measures the run already; what is stored stays, and can be resumed.
 SweepOutcome run_sweep_job(const SweepJob& job, const Engine& engine, results::Store& store,
                            const SweepProgress& progress);
 

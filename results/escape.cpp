@@ -1,5 +1,6 @@
 #include "results/escape.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -75,6 +76,17 @@ std::string fixed(double value, int decimals) {
   const auto end =
       std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, decimals);
   return {text.data(), end.ptr};
+}
+
+std::string shell_word(const std::string& text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_./=,:+@%").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string quoted = "'";
+  for (const char c : text) c == '\'' ? quoted.append("'\\''") : quoted.append(1, c);
+  return quoted.append("'");
 }
 
 }  // namespace wide::results

@@ -18,6 +18,9 @@ std::string csv_field(std::string_view text, std::size_t limit = 10'000);
 /// JSON that may stand between <script> and </script>.
 std::string script_json(const nlohmann::json& document);
 
+/// As a shell reads it back: in quotes where needed.
+std::string shell_word(const std::string& text);
+
 /// `value` in the shortest form that reads back as the same double, whatever the locale; empty when not
 /// finite.
 std::string shortest(double value);

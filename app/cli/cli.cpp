@@ -9,6 +9,7 @@
 
 #include "app/cli/sweep_command.h"
 #include "app/exit_code.h"
+#include "results/escape.h"
 #include "results/table.h"
 
 namespace wide::cli {
@@ -16,21 +17,9 @@ namespace {
 
 constexpr std::size_t kLongestMessage = 2000;
 
-// Quoted so that a shell reads it back.
-std::string quoted(const std::string& argument) {
-  const auto plain = [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("-_./=,:+@%").find(static_cast<char>(c)) != std::string_view::npos;
-  };
-  if (!argument.empty() && std::all_of(argument.begin(), argument.end(), plain)) return argument;
-  std::string text = "'";
-  for (const char c : argument) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 std::string command_line(const std::vector<std::string>& arguments) {
   std::string text = "widebench";
-  for (const auto& argument : arguments) text += " " + quoted(argument);
+  for (const auto& argument : arguments) text.append(" ").append(results::shell_word(argument));
   return text;
 }
 

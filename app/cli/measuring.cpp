@@ -13,6 +13,7 @@
 #include "app/summary.h"
 #include "app/sweep_job.h"
 #include "app/temporary_folder.h"
+#include "results/escape.h"
 #include "results/report.h"
 #include "results/store.h"
 #include "results/table.h"
@@ -122,11 +123,15 @@ int finish(Context& context, const MeasuringOptions& options, const results::Sto
   return app::exit_code(summary.headline);
 }
 
-int stopped(Context& context, const results::Store& store, std::int64_t run, int signal) {
+int stopped(Context& context, const MeasuringOptions& options, const results::Store& store, std::int64_t run,
+            int signal) {
+  const auto database = options.database.empty()
+                            ? ""
+                            : " --db " + results::printable(results::shell_word(options.database), 4096);
   context.err
       << fmt::format(
-             "stopped; run {} keeps its {} finished cases, `widebench runs resume {}` goes on with it\n", run,
-             store.finished_cases(run).size(), run)
+             "stopped; run {} keeps its {} finished cases, `widebench runs resume {}{}` goes on with it\n",
+             run, store.finished_cases(run).size(), run, database)
       << std::flush;
   return app::kExitSignal + signal;
 }
@@ -229,14 +234,14 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
       outcome = app::run_sweep_job(job, context.engine, store, to_progress(bar));
     }
     if (outcome.end == presets::SweepEnd::kStopped)
-      return stopped(context, store, outcome.run, signals.signal());
+      return stopped(context, options, store, outcome.run, signals.signal());
     if (!outcome.backup_fault.empty()) context.log(LogLevel::kWarn, outcome.backup_fault);
     runs.push_back(outcome.run);
     code = worst(code, finish(context, options, store, outcome.run));
   }
   if (!options.save_baseline.empty()) {
     const auto more = steady_baseline(context, options.baseline_repeats, job, store, runs);
-    if (!more) return stopped(context, store, runs.back(), signals.signal());
+    if (!more) return stopped(context, options, store, runs.back(), signals.signal());
     auto named = runs;
     named.insert(named.end(), more->begin(), more->end());
     store.set_baseline(options.save_baseline, named);
@@ -244,7 +249,7 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
   if (!baseline) return code;
   const auto decided = run_gate(context, options.gating, *baseline, job, store, runs.back());
   if (decided.verdict == results::GateVerdict::kStopped)
-    return stopped(context, store, runs.back(), signals.signal());
+    return stopped(context, options, store, runs.back(), signals.signal());
   return gated_exit_code(code, decided, options.gating);
 }
 

@@ -12,6 +12,7 @@
 #include "formats/error.h"
 #include "formats/file.h"
 #include "presets/case_fields.h"
+#include "results/escape.h"
 
 namespace wide::gui {
 namespace {
@@ -71,19 +72,6 @@ json own_cases(const SweepForm& form, const presets::Preset& base,
     cases.push_back({{"subject", name}, {"kind", found->kind}, {"shape", json::object()}});
   }
   return cases;
-}
-
-bool plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("-_./=,:+@%").find(c) != std::string_view::npos;
-}
-
-std::string quoted(const std::string& argument) {
-  if (!argument.empty() && std::all_of(argument.begin(), argument.end(), plain)) return argument;
-  std::string text = "'";
-  for (const char c : argument) c == '\'' ? text.append("'\\''") : text.append(1, c);
-  text.push_back('\'');
-  return text;
 }
 
 }  // namespace
@@ -192,7 +180,7 @@ std::vector<std::string> arguments(const SweepForm& form, const std::string& pre
 
 std::string command_text(const std::vector<std::string>& arguments) {
   std::string text = "widebench";
-  for (const auto& argument : arguments) text.append(" ").append(quoted(argument));
+  for (const auto& argument : arguments) text.append(" ").append(results::shell_word(argument));
   return text;
 }
 

@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+JOBS = int(os.environ.get("JOBS") or os.cpu_count())  # at the same time
 FOLDERS = ("app", "core", "cuda", "formats", "gui", "presets", "primitives", "profiler", "results")  # our C++; tests beside it
 
 
@@ -27,5 +28,5 @@ def failures(command, paths):
         result = subprocess.run(command(path), cwd=ROOT, capture_output=True, text=True)
         return "" if result.returncode == 0 else f"{path}:\n{result.stdout}{result.stderr}"
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
         return [text for text in pool.map(check, paths) if text]

@@ -12,7 +12,7 @@ import sys
 import time
 import unittest
 
-from repository import FOLDERS, ROOT, failures, files, without_libtorch
+from repository import FOLDERS, JOBS, ROOT, failures, files, without_libtorch
 
 BUILD_FOLDER = pathlib.Path(os.environ.get("BUILD_FOLDER", ROOT / "build/release"))
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "widebench"
@@ -112,7 +112,7 @@ class Style(unittest.TestCase):
             command = command[:command.index("-o")] + ["-E", "-C", "-P", ROOT / path]
             return passed / digest(command, commands[path]["directory"], path.encode(), config, version)
 
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
             stamps = dict(zip(ours, pool.map(stamp, ours)))
         changed = [path for path in ours if not stamps[path].exists()]
         if changed:

@@ -1,0 +1,60 @@
+#include "app/run_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "formats/error.h"
+
+namespace wide::app {
+namespace {
+
+std::string process_in(int file) {
+  std::array<char, 32> text{};
+  const auto length = ::pread(file, text.data(), text.size(), 0);
+  const std::string number(text.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+  const bool known = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+  return known ? "process " + number : "another process";
+}
+
+/// Whoever held the lock before may have removed the file since it was opened.
+bool is_still_there(int file, const std::filesystem::path& path) {
+  struct stat opened {
+  }, named{};
+  return ::fstat(file, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
+         opened.st_dev == named.st_dev;
+}
+
+}  // namespace
+
+RunLock::RunLock(const std::filesystem::path& database, std::int64_t run) : path_(database) {
+  path_ += ".run-" + std::to_string(run) + ".lock";
+  for (;;) {
+    // Workers must not inherit it: it would outlive this process with them.
+    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (file_ < 0) throw Error("runs", path_.string() + " cannot be made: " + std::strerror(errno));
+    if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
+      const auto who = errno == EWOULDBLOCK ? process_in(file_) : std::string(std::strerror(errno));
+      ::close(file_);
+      throw Error("runs", "run " + std::to_string(run) + " is being measured by " + who +
+                              "; wait until that has ended, or stop it");
+    }
+    if (is_still_there(file_, path_)) break;
+    ::close(file_);
+  }
+  const auto number = std::to_string(::getpid());
+  // Only for the message above.
+  if (::ftruncate(file_, 0) != 0 || ::pwrite(file_, number.data(), number.size(), 0) < 0) return;
+}
+
+RunLock::~RunLock() {
+  ::unlink(path_.c_str());
+  ::close(file_);
+}
+
+}  // namespace wide::app

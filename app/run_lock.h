@@ -1,0 +1,26 @@
+#pragma once
+// One process measures a run: the mark that it is at it.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace wide::app {
+
+/// Held while a run is measured. The lock is the system's (flock), so that it goes with the process however
+/// that ends; the file that it is on, DATABASE.run-N.lock, goes with the object.
+class RunLock {
+ public:
+  /// Throws wide::Error ("runs") naming the process that measures the run already, or saying why the file
+  /// cannot be made.
+  RunLock(const std::filesystem::path& database, std::int64_t run);
+  ~RunLock();
+  RunLock(const RunLock&) = delete;
+  RunLock& operator=(const RunLock&) = delete;
+
+ private:
+  std::filesystem::path path_;
+  int file_ = -1;
+};
+
+}  // namespace wide::app
