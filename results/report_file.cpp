@@ -2,15 +2,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <system_error>
-#include <unordered_set>
 
 #include "formats/error.h"
 #include "results/json_fields.h"
 #include "results/report.h"
+#include "results/report_parser.h"
 #include "results/table.h"
 
 namespace wide::results {
@@ -19,7 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMaxReportBytes = 256ULL << 20;
-constexpr int kMaxReportDepth = 64;
 
 /// A file descriptor that closes itself.
 class Descriptor {
@@ -48,51 +46,6 @@ void write_all(int file, std::string_view bytes, const fs::path& path) {
     if (written < 0) fail(path, "write the report");
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
-}
-
-/// Fields of all objects in the document. Not deep: the parser saw to that.
-std::size_t count_fields(const nlohmann::json& value) {
-  if (!value.is_structured()) return 0;
-  std::size_t count = value.is_object() ? value.size() : 0;
-  for (const auto& entry : value) count += count_fields(entry);
-  return count;
-}
-
-/// The first name that an object of the text has twice, of which each reader would take another.
-std::string doubled_field(const std::string& text) {
-  std::vector<std::unordered_set<std::string>> names;  // of the open objects, by depth
-  std::string found;
-  const auto watch = [&](int depth, nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
-    using Event = nlohmann::json::parse_event_t;
-    const auto level = static_cast<std::size_t>(depth);
-    if (event == Event::object_start) {
-      names.resize(std::max(names.size(), level + 1));
-      names[level].clear();
-    } else if (event == Event::key && found.empty()) {  // its depth is that of the object's content
-      const auto& name = parsed.get_ref<const std::string&>();
-      if (!names.at(level - 1).insert(name).second) found = name;
-    }
-    return true;
-  };
-  [[maybe_unused]] const auto all = nlohmann::json::parse(text, watch);
-  return found;
-}
-
-/// The document, when it is not nested so deeply that whoever walks it runs out of stack, and no object has a
-/// field twice. Throws wide::Error without a path, or what the parser throws.
-nlohmann::json parse_report(const std::string& text) {
-  bool too_deep = false;
-  std::size_t fields = 0;
-  const auto watch = [&](int depth, nlohmann::json::parse_event_t event, const nlohmann::json&) {
-    too_deep = too_deep || depth > kMaxReportDepth;
-    fields += event == nlohmann::json::parse_event_t::key;
-    return !too_deep;
-  };
-  auto document = nlohmann::json::parse(text, watch);
-  if (too_deep) throw Error("import", "nested deeper than 64 levels, which no report is");
-  if (count_fields(document) != fields)
-    throw Error("import", "an object has the field '" + printable(doubled_field(text)) + "' twice");
-  return document;
 }
 
 std::string read_text(const fs::path& path, std::uintmax_t bytes) {
