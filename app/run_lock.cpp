@@ -24,8 +24,8 @@ std::string process_in(int file) {
 
 /// Whoever held the lock before may have removed the file since it was opened.
 bool is_still_there(int file, const std::filesystem::path& path) {
-  struct stat opened {
-  }, named{};
+  using Status = struct stat;
+  Status opened{}, named{};
   return ::fstat(file, &opened) == 0 && ::stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino &&
          opened.st_dev == named.st_dev;
 }
@@ -47,9 +47,10 @@ RunLock::RunLock(const std::filesystem::path& database, std::int64_t run) : path
     if (is_still_there(file_, path_)) break;
     ::close(file_);
   }
+  // For the message above; without it, that names no process.
   const auto number = std::to_string(::getpid());
-  // Only for the message above.
-  if (::ftruncate(file_, 0) != 0 || ::pwrite(file_, number.data(), number.size(), 0) < 0) return;
+  [[maybe_unused]] const bool told =
+      ::ftruncate(file_, 0) == 0 && ::pwrite(file_, number.data(), number.size(), 0) > 0;
 }
 
 RunLock::~RunLock() {

@@ -7,7 +7,7 @@ option(WIDEBENCH_UNITY "compile several sources as one: whole builds are quicker
 function(widebench_together target)
   if(WIDEBENCH_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>)  # as below
+    widebench_without_false_alarms(${target})
   elseif(ARGN)
     widebench_precompile(${target} ${ARGN})
   endif()
@@ -16,8 +16,12 @@ endfunction()
 # widebench_precompile(TARGET HEADERS…): the HEADERS are read once for all sources.
 function(widebench_precompile target)
   target_precompile_headers(${target} PRIVATE ${ARGN})
-  # g++ 12 reports these falsely in std::string at -O3 (GCC PR 105651), and does not know precompiled headers for
-  # those of the system, of which it would not.
+  widebench_without_false_alarms(${target})
+endfunction()
+
+# g++ 12 reports these falsely in std::string at -O3 (GCC PR 105651), and does not know headers of the system for such,
+# of which it would not, when they are precompiled.
+function(widebench_without_false_alarms target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>)
 endfunction()
 

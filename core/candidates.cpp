@@ -10,7 +10,7 @@
 namespace wide {
 namespace {
 
-// What sequential pays beyond moving bytes: each member's own own_arithmetic.
+// What sequential pays beyond moving bytes: each member's own arithmetic.
 double own_arithmetic(const Primitive* primitive, const Call& call) {
   if (primitive && primitive->alone) return primitive->alone(call) * static_cast<double>(call.members);
   if (primitive && primitive->flops) return primitive->flops(call) * kNanosecondsPerFlop;

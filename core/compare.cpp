@@ -1,12 +1,11 @@
 #include "core/compare.h"
 
-#include <cstring>
-
 #include <ATen/ATen.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "core/torch_bridge.h"

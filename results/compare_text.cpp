@@ -13,10 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-json number(double value) {
-  return std::isfinite(value) ? json(value) : json(nullptr);
-}
-
 json missing_json(const std::vector<Missing>& missing) {
   json list = json::array();
   for (const Missing& entry : missing)
@@ -42,11 +38,11 @@ json change_json(const CaseChange& change) {
           {"reasons", texts_json(change.reasons)},
           {"reference", valid_utf8(change.reference)},
           {"ratio", interval_json(change.ratio)},
-          {"first_us", number(change.first_us)},
-          {"second_us", number(change.second_us)},
-          {"reference_ratio", number(change.reference_ratio)},
-          {"p", number(change.p)},
-          {"adjusted_p", number(change.adjusted_p)}};
+          {"first_us", finite(change.first_us)},
+          {"second_us", finite(change.second_us)},
+          {"reference_ratio", finite(change.reference_ratio)},
+          {"p", finite(change.p)},
+          {"adjusted_p", finite(change.adjusted_p)}};
 }
 
 /// "+10.3 %"; above 0: slower.
@@ -106,9 +102,9 @@ json to_json(const Comparison& comparison) {
           {"only_in_first", missing_json(comparison.only_in_first)},
           {"only_in_second", missing_json(comparison.only_in_second)},
           {"geometric_mean", interval_json(comparison.geometric_mean)},
-          {"spread", number(comparison.spread)},
+          {"spread", finite(comparison.spread)},
           {"spread_from", comparison.spread_from},
-          {"prior_degrees", comparison.prior ? number(comparison.prior->degrees) : json(nullptr)},
+          {"prior_degrees", comparison.prior ? finite(comparison.prior->degrees) : json(nullptr)},
           {"counts", std::move(counts)}};
 }
 

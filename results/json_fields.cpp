@@ -31,11 +31,12 @@ Number whole(const json& document, const char* name) {
 
 }  // namespace
 
-nlohmann::json interval_json(const profiler::Interval& interval) {
-  const auto number = [](double value) {
-    return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
-  };
-  return {{"value", number(interval.value)}, {"ci95", {number(interval.low), number(interval.high)}}};
+json finite(double value) {
+  return std::isfinite(value) ? json(value) : json();
+}
+
+json interval_json(const profiler::Interval& interval) {
+  return {{"value", finite(interval.value)}, {"ci95", {finite(interval.low), finite(interval.high)}}};
 }
 
 json facts_json(const profiler::Facts& facts) {

@@ -14,6 +14,9 @@ namespace wide::results {
 /// text.
 std::string dump(const nlohmann::json& value);
 
+/// null when not finite.
+nlohmann::json finite(double value);
+
 /// {"value": …, "ci95": [low, high]}; numbers that are not finite become null.
 nlohmann::json interval_json(const profiler::Interval& interval);
 

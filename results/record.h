@@ -52,10 +52,6 @@ struct Rival {
   double first_run_us = kUnknown;
 };
 
-struct CaseRecord;
-/// The rival of that name, owned by the record; nullptr: it has none.
-const Rival* find_rival(const CaseRecord& record, const std::string& name);
-
 /// One measured case. Doubles that are not known are NaN.
 struct CaseRecord {
   std::string key;  ///< unique within the run; --resume skips keys that are stored
@@ -94,6 +90,9 @@ struct CaseRecord {
   std::string
       model_hash;  ///< SHA-256 of the model's files, or of a built-in subject's name and shape; or empty
 };
+
+/// The rival of that name, owned by the record; nullptr: it has none.
+const Rival* find_rival(const CaseRecord& record, const std::string& name);
 
 /// What somebody wrote down about a run.
 struct Note {

@@ -13,10 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-json finite(double value) {
-  return std::isfinite(value) ? json(value) : json(nullptr);
-}
-
 /// [low, high], or null when neither is known.
 json limits(const Interval& interval) {
   if (!std::isfinite(interval.low) && !std::isfinite(interval.high)) return nullptr;

@@ -35,12 +35,4 @@ std::string valid_utf8(std::string_view text) {
   return result;
 }
 
-std::string lowered(std::string_view text) {
-  std::string result(text);
-  for (auto& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
 }  // namespace wide::results

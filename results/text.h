@@ -20,7 +20,4 @@ Character decode(std::string_view text);
 /// `text` with every byte that is not UTF-8 replaced by U+FFFD.
 std::string valid_utf8(std::string_view text);
 
-/// Letters of ASCII in lower case, all else as it is.
-std::string lowered(std::string_view text);
-
 }  // namespace wide::results

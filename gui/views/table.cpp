@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "gui/views/lowered.h"
 #include "gui/views/natural_order.h"
 #include "gui/views/quantity.h"
-#include "results/text.h"
 
 namespace wide::gui {
 namespace {
@@ -108,7 +108,7 @@ void Table::set(std::size_t row, std::size_t column, std::string_view text) {
       data.ids.try_emplace(std::string(text), static_cast<std::uint32_t>(data.texts.size()));
   if (fresh) {
     data.texts.emplace_back(text);
-    data.lowered.push_back(results::lowered(text));
+    data.lowered.push_back(lowered(text));
   }
   data.cells[row] = place->second;
 }
@@ -146,7 +146,7 @@ Table::Term Table::parse_term(std::string_view word) {
   if (word.size() > 1 && word.front() == '-') term.negated = true, word.remove_prefix(1);
   const auto at = word.find_first_of(":=<>");
   if (at == std::string_view::npos || at == 0) {
-    term.word = results::lowered(word);
+    term.word = lowered(word);
     return term;
   }
   const auto key = word.substr(0, at);
@@ -160,7 +160,7 @@ Table::Term Table::parse_term(std::string_view word) {
   const bool or_equal = at + 1 < word.size() && word[at + 1] == '=' && word[at] != ':' && word[at] != '=';
   const auto value = word.substr(at + (or_equal ? 2 : 1));
   if (columns_[term.column].kind == CellKind::kText) {
-    term.word = results::lowered(value);
+    term.word = lowered(value);
     return term;
   }
   const auto number = number_of(value);

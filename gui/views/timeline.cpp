@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "gui/views/lowered.h"
 #include "gui/views/time_view.h"
 #include "profiler/trace/intervals.h"
 #include "results/table.h"
-#include "results/text.h"
 
 namespace wide::gui {
 namespace {
@@ -79,15 +79,14 @@ void add_lanes(const Trace& trace, const Structure& structure, std::size_t captu
 std::vector<bool> names_with(const Trace& trace, const std::string& text) {
   std::vector<bool> result(trace.names.size());
   for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] =
-        results::lowered(trace.names[static_cast<profiler::NameId>(i)]).find(text) != std::string::npos;
+    result[i] = lowered(trace.names[static_cast<profiler::NameId>(i)]).find(text) != std::string::npos;
   return result;
 }
 
 std::vector<bool> nodes_with(const Trace& trace, const std::string& text) {
   std::vector<bool> result(trace.nodes.size());
   for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] = results::lowered(trace.nodes[i].name).find(text) != std::string::npos;
+    result[i] = lowered(trace.nodes[i].name).find(text) != std::string::npos;
   return result;
 }
 
@@ -171,7 +170,7 @@ void Search::clear() {
 
 void Search::look_for(std::string_view text, const Timeline& timeline, std::span<const Trace> traces) {
   clear();
-  text_ = results::lowered(text);
+  text_ = lowered(text);
   if (text_.empty()) return;
   std::vector<std::vector<bool>> names, nodes;
   for (const auto& trace : traces) {

@@ -237,6 +237,10 @@ TEST_P(Stop, EndsWithinTwoSecondsKeepsWhatIsDoneAndLeavesNothing) {
   EXPECT_LT(std::chrono::steady_clock::now() - asked, std::chrono::seconds(2));
   EXPECT_TRUE(gone_within(workers, milliseconds(500)));
   EXPECT_FALSE(std::filesystem::exists(path("r.json"))) << "half a run has no report";
+  std::ifstream log(path("log.txt"));
+  const std::string said{std::istreambuf_iterator<char>(log), {}};
+  EXPECT_THAT(said,
+              testing::HasSubstr("`widebench runs resume 1 --db " + path("r.db") + "` goes on with it"));
   const auto runs = store().runs();
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_EQ(runs[0].status, results::RunStatus::kInterrupted);
@@ -250,6 +254,17 @@ TEST_P(Stop, EndsWithinTwoSecondsKeepsWhatIsDoneAndLeavesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Signals, Stop, testing::Values(SIGINT, SIGTERM),
                          [](const auto& row) { return row.param == SIGINT ? "SIGINT" : "SIGTERM"; });
+
+TEST_F(Kill, TwoProcessesDoNotMeasureOneRun) {
+  write_preset("slow", 6);
+  auto process = start();
+  while (stored() == 0) std::this_thread::sleep_for(milliseconds(20));
+  EXPECT_EQ(start().wait(), 2);  // it would go on with the same run
+  EXPECT_EQ(process.wait(), 0);
+  ASSERT_EQ(store().runs().size(), 1u);
+  EXPECT_EQ(store().runs()[0].cases, 6);
+  EXPECT_FALSE(std::filesystem::exists(path("r.db.run-1.lock")));
+}
 
 TEST_F(Kill, AHangingWorkerDiesWithTheSweep) {
   write_preset("hang", 1);

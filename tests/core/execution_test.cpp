@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::Not;
 using zoo::ref;
 
-constexpr std::int64_t kFive = 5;
+constexpr std::int64_t kOddMembers = 5;
 
 zoo::Architecture convnet() {
   zoo::Builder b("convnet");
@@ -85,12 +85,12 @@ TEST(Schedules, AllGiveWhatMembersGiveAlone) {
 TEST(Measuring, ChoosesAPlanThatIsRightAndRemembersIt) {
   const TemporaryFolder folder;
   const auto architecture = convnet();
-  const auto inputs = wide_inputs(architecture, kFive);
+  const auto inputs = wide_inputs(architecture, kOddMembers);
   auto options = measuring();
   options.costs = std::make_shared<CostBook>(folder / "costs.tsv");
   int asked = 0;
   options.tuning.progress = [&](const std::string&) { ++asked; };
-  auto model = wide_model(architecture, kFive, options);
+  auto model = wide_model(architecture, kOddMembers, options);
   const auto& built = model.build(inputs);
   EXPECT_GT(asked, 0);
   EXPECT_GT(built.planned.options.size(), 2u);
@@ -98,7 +98,7 @@ TEST(Measuring, ChoosesAPlanThatIsRightAndRemembersIt) {
 
   asked = 0;
   options.costs = std::make_shared<CostBook>(folder / "costs.tsv");
-  auto again = wide_model(architecture, kFive, options);
+  auto again = wide_model(architecture, kOddMembers, options);
   EXPECT_EQ(again.build(inputs).planned.schedule, built.planned.schedule);
   EXPECT_EQ(asked, 0) << "all costs are known";
 }
@@ -125,30 +125,30 @@ TEST(CostBook, AFileThatCannotBeWrittenIsLeftAlone) {
 
 TEST(StoredPlan, OfAnotherModelIsRefused) {
   const auto architecture = convnet();
-  const auto inputs = wide_inputs(architecture, kFive);
-  auto model = wide_model(architecture, kFive);
+  const auto inputs = wide_inputs(architecture, kOddMembers);
+  auto model = wide_model(architecture, kOddMembers);
   const auto& built = model.build(inputs);
   BuildOptions options;
-  options.plan = store(built.optimized, kFive, built.planned);
-  auto same = wide_model(architecture, kFive, options);
+  options.plan = store(built.optimized, kOddMembers, built.planned);
+  auto same = wide_model(architecture, kOddMembers, options);
   EXPECT_EQ(print(built.optimized, built.plan()).size() > 0, true);
   EXPECT_EQ(choices_of(built.optimized, same.build(inputs).plan()),
             choices_of(built.optimized, built.plan()));
 
-  auto fewer = wide_model(architecture, kFive - 1, options);
-  expect_error([&] { fewer.build(wide_inputs(architecture, kFive - 1)); }, "plan", {"5 members", "4"});
+  auto fewer = wide_model(architecture, kOddMembers - 1, options);
+  expect_error([&] { fewer.build(wide_inputs(architecture, kOddMembers - 1)); }, "plan", {"5 members", "4"});
   options.plan->nodes[0].strategy = "nonsense";
-  auto changed = wide_model(architecture, kFive, options);
+  auto changed = wide_model(architecture, kOddMembers, options);
   expect_error([&] { changed.build(inputs); }, "plan", {"'nonsense'", "make a new plan"});
   options.plan->nodes.pop_back();
-  auto shorter = wide_model(architecture, kFive, options);
+  auto shorter = wide_model(architecture, kOddMembers, options);
   expect_error([&] { shorter.build(inputs); }, "plan", {"operations", "another model's"});
 }
 
 TEST(Folding, ABatchNormGoesIntoTheConvolutionBeforeIt) {
   const auto architecture = convnet();
-  const auto inputs = wide_inputs(architecture, kFive);
-  auto model = wide_model(architecture, kFive);
+  const auto inputs = wide_inputs(architecture, kOddMembers);
+  auto model = wide_model(architecture, kOddMembers);
   const auto& built = model.build(inputs);
   EXPECT_THAT(ops(built.canonical), Contains("aten.batch_norm.default"));
   EXPECT_THAT(ops(built.optimized), Not(Contains("aten.batch_norm.default")));
@@ -160,8 +160,8 @@ TEST(Folding, IsNotDoneWhereTheUserNamesAStrategyForTheNorm) {
   for (const auto* text : {"batch_norm=wide", "sequential"}) {
     BuildOptions options;
     add_choice(options.strategies, text);
-    auto model = wide_model(architecture, kFive, options);
-    EXPECT_THAT(ops(model.build(wide_inputs(architecture, kFive)).optimized),
+    auto model = wide_model(architecture, kOddMembers, options);
+    EXPECT_THAT(ops(model.build(wide_inputs(architecture, kOddMembers)).optimized),
                 Contains("aten.batch_norm.default"))
         << text;
   }
@@ -177,8 +177,8 @@ TEST(Choice, SeveralStandInOneText) {
 
 TEST(Choice, ByValueNamesOneNode) {
   const auto architecture = convnet();
-  const auto inputs = wide_inputs(architecture, kFive);
-  auto plain = wide_model(architecture, kFive);
+  const auto inputs = wide_inputs(architecture, kOddMembers);
+  auto plain = wide_model(architecture, kOddMembers);
   const auto& graph = plain.build(inputs).optimized;
   std::string last;
   for (const auto& node : graph.nodes) {
@@ -186,10 +186,10 @@ TEST(Choice, ByValueNamesOneNode) {
   }
   BuildOptions options;
   add_choice(options.strategies, "%" + last + "=sequential");
-  auto model = wide_model(architecture, kFive, options);
+  auto model = wide_model(architecture, kOddMembers, options);
   EXPECT_EQ(coverage(model.build(inputs)).sequential, 1);
   add_choice(options.strategies, "%nothing=sequential");
-  auto unknown = wide_model(architecture, kFive, options);
+  auto unknown = wide_model(architecture, kOddMembers, options);
   expect_error([&] { unknown.build(inputs); }, "plan", {"%nothing"});
 }
 

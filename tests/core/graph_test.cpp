@@ -145,7 +145,6 @@ TEST(Verify, RejectsBrokenGraphs) {
 }
 
 TEST(Layout, ConversionsKeepEveryMember) {
-  constexpr std::int64_t kMembers = 3;
   for (const auto& shape : std::vector<std::vector<std::int64_t>>{{2, 5, 4},
                                                                   {1, 5, 4},
                                                                   {5, 7},
@@ -187,7 +186,6 @@ TEST(Layout, ConversionsKeepEveryMember) {
 }
 
 TEST(Layout, SharedBecomesTheSameForEachMember) {
-  constexpr std::int64_t kMembers = 3;
   const ConcreteType type{at::kFloat, {2, 5, 4, 7}};
   const auto shared = at::randn(type.shape);
   for (const auto to : kMappedLayouts) {

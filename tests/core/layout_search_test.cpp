@@ -35,7 +35,7 @@ Graph random_graph(std::mt19937& random, int nodes) {
 std::vector<NodeCandidates> random_candidates(std::mt19937& random, const Graph& graph,
                                               const std::vector<ValueState>& states) {
   constexpr std::array kLayouts = {Layout::kFront, Layout::kFolded, Layout::kPacked};
-  auto nodes = ask_strategies(graph, states, kThree, {});
+  auto nodes = ask_strategies(graph, states, kMembers, {});
   for (auto& node : nodes) {
     node.candidates.clear();
     for (int i = 0; i < 3; ++i) {
@@ -93,7 +93,7 @@ TEST(LayoutSearch, AConversionThatTwoNodesNeedIsPaidOnce) {
   b.output(b.op("aten.add.Tensor", {ref(left), ref(right)}));
   const auto graph = specialized(b.take());
   const auto states = spread_states(graph, {{true, false}});
-  auto nodes = ask_strategies(graph, states, kThree, {});
+  auto nodes = ask_strategies(graph, states, kMembers, {});
   for (auto& node : nodes) {
     node.candidates.resize(1);
     node.candidates[0].offer = {

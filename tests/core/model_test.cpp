@@ -33,10 +33,10 @@ WideModel seeded(const zoo::Architecture& architecture, std::int64_t members, st
 TEST(RandomStreams, EachMemberDrawsWhatItDrawsAlone) {
   constexpr std::uint64_t kSeed = 40;
   const auto architecture = with_dropout();
-  auto model = seeded(architecture, kThree, kSeed);
-  const auto inputs = wide_inputs(architecture, kThree);
+  auto model = seeded(architecture, kMembers, kSeed);
+  const auto inputs = wide_inputs(architecture, kMembers);
   const auto outputs = model.forward(inputs);
-  for (std::int64_t i = 0; i < kThree; ++i) {
+  for (std::int64_t i = 0; i < kMembers; ++i) {
     at::manual_seed(kSeed + static_cast<std::uint64_t>(i));
     const auto expected = at::dropout(at::dropout(inputs[0].member(i), 0.5, true), 0.25, true);
     EXPECT_TRUE(outputs[0].member(i).equal(expected)) << i;
@@ -46,22 +46,22 @@ TEST(RandomStreams, EachMemberDrawsWhatItDrawsAlone) {
 
 TEST(RandomStreams, GoOnFromPassToPassAndAreResetByReset) {
   const auto architecture = with_dropout();
-  auto model = seeded(architecture, kThree, 40);
-  const auto inputs = wide_inputs(architecture, kThree);
+  auto model = seeded(architecture, kMembers, 40);
+  const auto inputs = wide_inputs(architecture, kMembers);
   const auto first = model.forward(inputs)[0].stacked().clone(),
              second = model.forward(inputs)[0].stacked().clone();
   model.reset();
   const auto again = model.forward(inputs)[0].stacked().clone(),
              second_again = model.forward(inputs)[0].stacked().clone();
-  for (std::int64_t i = 0; i < kThree; ++i) EXPECT_FALSE(first[i].equal(second[i])) << i;
+  for (std::int64_t i = 0; i < kMembers; ++i) EXPECT_FALSE(first[i].equal(second[i])) << i;
   EXPECT_TRUE(again.equal(first));
   EXPECT_TRUE(second_again.equal(second));
 }
 
 TEST(RandomStreams, TheCallersGeneratorIsLeftAlone) {
   const auto architecture = with_dropout();
-  auto model = seeded(architecture, kThree, 40);
-  const auto inputs = wide_inputs(architecture, kThree);
+  auto model = seeded(architecture, kMembers, 40);
+  const auto inputs = wide_inputs(architecture, kMembers);
   at::manual_seed(3);
   const auto expected = at::rand({4});
   at::manual_seed(3);
@@ -72,12 +72,12 @@ TEST(RandomStreams, TheCallersGeneratorIsLeftAlone) {
 
 TEST(Buffers, AreWrittenBackPerMemberOverTwoPasses) {
   constexpr std::string_view kModel = "mutating_buffer";
-  auto wide = corpus_model(kModel, kThree);
-  const auto inputs = corpus_inputs(kModel, kThree);
+  auto wide = corpus_model(kModel, kMembers);
+  const auto inputs = corpus_inputs(kModel, kMembers);
   std::vector<at::Tensor> passes;
   for (int pass = 0; pass < 2; ++pass) passes.push_back(wide.forward(inputs)[0].stacked().clone());
   EXPECT_FALSE(wide.buffers().empty());
-  for (std::int64_t i = 0; i < kThree; ++i) {
+  for (std::int64_t i = 0; i < kMembers; ++i) {
     WideModel alone(wide.graph(), {wide.member_list()[static_cast<std::size_t>(i)]});
     const std::vector<ModelInput> own{ModelInput::shared(inputs[0].member(i))};
     for (std::size_t pass = 0; pass < 2; ++pass) {
@@ -96,11 +96,11 @@ TEST(Buffers, CountPassesAndAreResetByReset) {
   b.op("aten.add_.Tensor", {ref(steps), {std::int64_t{1}}});
   b.output(b.op("aten.mul.Tensor", {ref(x), ref(steps)}));
   const auto architecture = b.take();
-  auto model = wide_model(architecture, kThree);
-  const auto inputs = wide_inputs(architecture, kThree);
+  auto model = wide_model(architecture, kMembers);
+  const auto inputs = wide_inputs(architecture, kMembers);
   for (std::int64_t pass = 1; pass <= 3; ++pass) {
     model.forward(inputs);
-    for (std::int64_t i = 0; i < kThree; ++i) {
+    for (std::int64_t i = 0; i < kMembers; ++i) {
       const auto start =
           model.member_list()[static_cast<std::size_t>(i)].tensors.at("steps").item<std::int64_t>();
       EXPECT_EQ(model.buffers().at("steps")[i].item<std::int64_t>(), start + pass) << i;
@@ -119,10 +119,10 @@ TEST(Buffers, BatchNormInTrainingWritesEachMembersStatistics) {
   b.output(b.op("aten.batch_norm.default",
                 {ref(x), ref(weight), ref(bias), ref(mean), ref(variance), {true}, {0.1}, {1e-5}, {false}}));
   const auto architecture = b.take();
-  auto model = wide_model(architecture, kThree);
-  const auto inputs = wide_inputs(architecture, kThree);
+  auto model = wide_model(architecture, kMembers);
+  const auto inputs = wide_inputs(architecture, kMembers);
   const auto outputs = model.forward(inputs);
-  for (std::int64_t i = 0; i < kThree; ++i) {
+  for (std::int64_t i = 0; i < kMembers; ++i) {
     const auto& tensors = model.member_list()[static_cast<std::size_t>(i)].tensors;
     const auto own_mean = tensors.at("mean").clone(), own_variance = tensors.at("variance").clone();
     const auto expected = at::batch_norm(inputs[0].member(i), tensors.at("weight"), tensors.at("bias"),
@@ -145,8 +145,8 @@ std::string failures(const Proof& proof) {
 TEST(Prove, ModelsOfTheCorpusPass) {
   for (const auto& name : corpus_models()) {
     SCOPED_TRACE(name);
-    auto model = corpus_model(name, kThree);
-    const auto proof = prove(model, corpus_inputs(name, kThree));
+    auto model = corpus_model(name, kMembers);
+    const auto proof = prove(model, corpus_inputs(name, kMembers));
     EXPECT_TRUE(proof.passed()) << failures(proof);
     EXPECT_GE(proof.checks.size(), 3u);
     EXPECT_GE(proof.max_abs_err(), 0);
@@ -155,8 +155,8 @@ TEST(Prove, ModelsOfTheCorpusPass) {
 
 TEST(Prove, RandomModelsPass) {
   const auto architecture = with_dropout();
-  auto model = seeded(architecture, kThree, 11);
-  const auto proof = prove(model, wide_inputs(architecture, kThree));
+  auto model = seeded(architecture, kMembers, 11);
+  const auto proof = prove(model, wide_inputs(architecture, kMembers));
   EXPECT_TRUE(proof.passed()) << failures(proof);
 }
 
@@ -193,8 +193,8 @@ TEST(Prove, CatchesWrongMembers) {
     const auto weight = b.parameter("weight", normal({5}));
     b.output(b.op("widetest.faulty.default", {ref(b.op("aten.mul.Tensor", {ref(x), ref(weight)})), {name}}));
     const auto architecture = b.take();
-    auto model = wide_model(architecture, kThree);
-    const auto proof = prove(model, wide_inputs(architecture, kThree));
+    auto model = wide_model(architecture, kMembers);
+    const auto proof = prove(model, wide_inputs(architecture, kMembers));
     EXPECT_EQ(proof.passed(), name == "none") << failures(proof);
     if (name == "none") continue;
     EXPECT_THAT(failures(proof), HasSubstr("member against its own run: member " + member));
@@ -231,8 +231,8 @@ TEST(Prove, CatchesOutputsKeptFromBefore) {
   const auto weight = b.parameter("weight", normal({5}));
   b.output(b.op("widetest.stale.default", {ref(b.op("aten.mul.Tensor", {ref(x), ref(weight)}))}));
   const auto architecture = b.take();
-  auto model = wide_model(architecture, kThree);
-  const auto proof = prove(model, wide_inputs(architecture, kThree));
+  auto model = wide_model(architecture, kMembers);
+  const auto proof = prove(model, wide_inputs(architecture, kMembers));
   EXPECT_FALSE(proof.passed());
   EXPECT_THAT(failures(proof), HasSubstr("changed inputs: member seed1"));
 }
@@ -243,8 +243,8 @@ TEST(Prove, CatchesCrossTalk) {
   const auto weight = b.parameter("weight", normal({5}));
   b.output(b.op("widetest.leak.default", {ref(b.op("aten.mul.Tensor", {ref(x), ref(weight)}))}));
   const auto architecture = b.take();
-  auto model = wide_model(architecture, kThree);
-  const auto inputs = wide_inputs(architecture, kThree);
+  auto model = wide_model(architecture, kMembers);
+  const auto inputs = wide_inputs(architecture, kMembers);
   EXPECT_EQ(coverage(model.build(inputs)).sequential, 1) << "no primitive knows the operator";
   const auto proof = prove(model, inputs);
   EXPECT_FALSE(proof.passed());

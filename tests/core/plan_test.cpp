@@ -73,8 +73,8 @@ TEST(Choice, ARefusalOfTheNamedStrategyIsAnErrorWithItsReason) {
     const auto architecture = two_convolutions();
     BuildOptions options;
     options.strategies = chosen(kind, "dense");
-    auto model = wide_model(architecture, kThree, options);
-    expect_error([&] { model.build(wide_inputs(architecture, kThree)); }, "plan",
+    auto model = wide_model(architecture, kMembers, options);
+    expect_error([&] { model.build(wide_inputs(architecture, kMembers)); }, "plan",
                  {"aten.conv2d.default", "'dense'", "the input differs per member"});
   }
 }
@@ -84,8 +84,8 @@ TEST(Choice, SequentialRunsEverythingOneByOne) {
     const auto architecture = two_convolutions();
     BuildOptions options;
     options.strategies = by_kind ? chosen("conv", "sequential") : StrategyChoice{"sequential", {}};
-    auto model = wide_model(architecture, kThree, options);
-    const auto inputs = wide_inputs(architecture, kThree);
+    auto model = wide_model(architecture, kMembers, options);
+    const auto inputs = wide_inputs(architecture, kMembers);
     const auto& built = model.build(inputs);
     EXPECT_EQ(coverage(built).sequential, by_kind ? 2 : 3);
     EXPECT_EQ(coverage(built).sequential_ops.at("aten.conv2d.default"), 2);
@@ -99,8 +99,8 @@ TEST(Choice, EveryNamedStrategyGivesTheSameNumbers) {
     SCOPED_TRACE(strategy);
     BuildOptions options;
     options.strategies = chosen("conv", strategy);
-    auto model = wide_model(architecture, kThree, options);
-    expect_right(model, wide_inputs(architecture, kThree));
+    auto model = wide_model(architecture, kMembers, options);
+    expect_right(model, wide_inputs(architecture, kMembers));
   }
 }
 
@@ -108,8 +108,8 @@ TEST(Plan, PackedValuesStayPackedFromOneConvolutionToTheNext) {
   const auto architecture = two_convolutions();
   BuildOptions options;
   options.strategies = chosen("conv", "grouped");
-  auto model = wide_model(architecture, kThree, options);
-  const auto& built = model.build(wide_inputs(architecture, kThree));
+  auto model = wide_model(architecture, kMembers, options);
+  const auto& built = model.build(wide_inputs(architecture, kMembers));
   EXPECT_THAT(strategies(built), ElementsAre("grouped", "passthrough", "grouped"));
   EXPECT_EQ(built.plan().nodes[1].offer.operands[0], Layout::kPacked);
   const auto cover = coverage(built);
@@ -124,27 +124,27 @@ TEST(Sharing, EqualWeightsAreKeptOnce) {
   const auto architecture = two_linears();
   const auto bytes = [&](std::vector<Member> members) {
     WideModel model(architecture.graph, std::move(members));
-    const auto inputs = wide_inputs(architecture, kThree);
+    const auto inputs = wide_inputs(architecture, kMembers);
     expect_right(model, inputs);
     return model.weight_bytes();
   };
-  const auto distinct = zoo::make_members(architecture, kThree, 1, at::kFloat);
+  const auto distinct = zoo::make_members(architecture, kMembers, 1, at::kFloat);
   constexpr std::int64_t kFirst = 4 * (7 * 4 + 4), kSecond = 4 * (4 * 6 + 6);
-  EXPECT_EQ(bytes(distinct), kThree * (kFirst + kSecond));
+  EXPECT_EQ(bytes(distinct), kMembers * (kFirst + kSecond));
 
   auto first_equal = distinct;
   for (auto& member : first_equal) {
     for (const auto* fqn : {"first.weight", "first.bias"})
       member.tensors[fqn] = distinct[0].tensors.at(fqn).clone();
   }
-  EXPECT_EQ(bytes(first_equal), kFirst + kThree * kSecond);
+  EXPECT_EQ(bytes(first_equal), kFirst + kMembers * kSecond);
   EXPECT_EQ(bytes({distinct[0], distinct[0], distinct[0]}), kFirst + kSecond);
-  EXPECT_EQ(bytes({distinct[0], distinct[0], distinct[1]}), kThree * (kFirst + kSecond));
+  EXPECT_EQ(bytes({distinct[0], distinct[0], distinct[1]}), kMembers * (kFirst + kSecond));
 }
 
 TEST(Sharing, WorkOnSharedValuesIsDoneOnce) {
   const auto architecture = two_linears();
-  auto members = zoo::make_members(architecture, kThree, 1, at::kFloat);
+  auto members = zoo::make_members(architecture, kMembers, 1, at::kFloat);
   for (auto& member : members) {
     for (const auto* fqn : {"first.weight", "first.bias"})
       member.tensors[fqn] = members[0].tensors.at(fqn).clone();
@@ -155,19 +155,19 @@ TEST(Sharing, WorkOnSharedValuesIsDoneOnce) {
   EXPECT_EQ(coverage(model.build(shared)).shared, 2);
   expect_right(model, shared);
 
-  const auto mapped = wide_inputs(architecture, kThree);
+  const auto mapped = wide_inputs(architecture, kMembers);
   EXPECT_THAT(strategies(model.build(mapped)), ElementsAre("folded", "passthrough", "baddbmm"));
   expect_right(model, mapped);
 }
 
 TEST(Sharing, ASharedInputIsReadOnceByTheFirstLayer) {
   const auto linear = two_linears();
-  auto model = wide_model(linear, kThree);
+  auto model = wide_model(linear, kMembers);
   EXPECT_EQ(strategies(model.build(shared_inputs(linear)))[0], "stacked");
   expect_right(model, shared_inputs(linear));
 
   const auto convolution = two_convolutions();
-  auto other = wide_model(convolution, kThree);
+  auto other = wide_model(convolution, kMembers);
   EXPECT_EQ(strategies(other.build(shared_inputs(convolution)))[0], "dense");
   expect_right(other, shared_inputs(convolution));
 }
@@ -181,7 +181,7 @@ TEST(Sharing, WhatDependsOnConstantsOnlyIsDoneAtBuild) {
   const auto architecture = b.take();
   const auto one = zoo::make_members(architecture, 1, 1, at::kFloat)[0];
   WideModel model(architecture.graph, {one, one, one});
-  const auto inputs = wide_inputs(architecture, kThree);
+  const auto inputs = wide_inputs(architecture, kMembers);
   EXPECT_THAT(strategies(model.build(inputs)), ElementsAre("constant", "constant", "passthrough"));
   expect_right(model, inputs);
 }
@@ -228,8 +228,8 @@ TEST(Pipeline, StopsWhenItIsCancelled) {
   int asked = 0;
   BuildOptions options;
   options.pipeline.cancelled = [&] { return ++asked > 2; };
-  auto model = wide_model(architecture, kThree, options);
-  expect_error([&] { model.build(wide_inputs(architecture, kThree)); }, "functionalize", {"cancelled"});
+  auto model = wide_model(architecture, kMembers, options);
+  expect_error([&] { model.build(wide_inputs(architecture, kMembers)); }, "functionalize", {"cancelled"});
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 
 namespace wide::test {
 
-inline constexpr std::int64_t kThree = 3;  ///< members, where any number of them would do
+inline constexpr std::int64_t kMembers = 3;  ///< members, where any number of them would do
 
 /// Folder of a model in tests/corpus.
 std::filesystem::path corpus(std::string_view model);

@@ -223,5 +223,24 @@ TEST(ImportFuzzTest, AFieldThatAnObjectHasTwiceIsRefusedByName) {
   }
 }
 
+// 64 containers are a document, though no report; 65 are none.
+TEST(ImportFuzzTest, DepthIsLimited) {
+  const TemporaryFolder folder;
+  const auto refusal = [&](std::size_t depth) -> std::string {
+    std::ofstream(folder / "deep.json", std::ios::binary)
+        << std::string(depth, '[') << 1 << std::string(depth, ']');
+    try {
+      read_report(folder / "deep.json");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal(64).find("nested deeper"), std::string::npos) << refusal(64);
+  EXPECT_NE(refusal(64), "");
+  for (const std::size_t depth : {65, 100'000})
+    EXPECT_NE(refusal(depth).find("nested deeper than 64 levels"), std::string::npos) << refusal(depth);
+}
+
 }  // namespace
 }  // namespace wide::results
