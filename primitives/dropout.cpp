@@ -51,24 +51,41 @@ at::Tensor apply(const Call& call, std::span<const at::Tensor> in, const at::Ten
   return is_mapped(call, kX) ? x * mask : x.unsqueeze(0) * mask;
 }
 
+// Draws one mask for each member, from its own stream, into the members of `masks`; `then` gets each while it
+// is still in cache. A generator draws one number after the other; members have one each, so they draw side
+// by side.
+template <typename Then>
+void draw_each(const at::Tensor& masks, double probability, const Then& then) {
+  auto* streams = MemberStreams::current();
+  auto otherwise = at::detail::getDefaultCPUGenerator();
+  const auto threads = streams ? static_cast<std::size_t>(at::get_num_threads()) : 1;
+  const bool inference = c10::InferenceMode::is_enabled();
+  run_side_by_side(static_cast<std::size_t>(masks.size(0)), threads, [&](std::size_t i) {
+    const c10::InferenceMode mode(inference);
+    const auto member = static_cast<std::int64_t>(i);
+    auto mask = masks.select(0, member);
+    draw(mask, probability, streams ? streams->generator(i) : otherwise);
+    then(mask, member);
+  });
+}
+
 Kernel prepare_independent(const Call& call, const Offer&) {
   auto shape = mask_shape(call);
+  const bool whole = shape == call.operand_at(kX)->type.shape;
   shape.insert(shape.begin(), call.members);
   const auto probability = call.real(kProbability);
   return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-    auto* streams = MemberStreams::current();
-    auto otherwise = at::detail::getDefaultCPUGenerator();
-    const auto mask = at::empty(shape, in[*call.operand_of(kX)].options().requires_grad(false));
-    // A generator draws one number after the other; members have one each, so they draw side by side.
-    const auto members = static_cast<std::size_t>(call.members);
-    const auto threads = streams ? static_cast<std::size_t>(at::get_num_threads()) : 1;
-    const bool inference = c10::InferenceMode::is_enabled();
-    run_side_by_side(members, threads, [&](std::size_t i) {
-      const c10::InferenceMode mode(inference);
-      draw(mask.select(0, static_cast<std::int64_t>(i)), probability,
-           streams ? streams->generator(i) : otherwise);
-    });
-    out[0] = apply(call, in, mask);
+    const auto& x = in[*call.operand_of(kX)];
+    const auto masks = at::empty(shape, x.options().requires_grad(false));
+    if (whole && !wants_gradients(in)) {  // the masks become the result
+      draw_each(masks, probability, [&](at::Tensor& mask, std::int64_t member) {
+        mask.mul_(is_mapped(call, kX) ? x.select(0, member) : x);
+      });
+      out[0] = masks;
+      return;
+    }
+    draw_each(masks, probability, [](const at::Tensor&, std::int64_t) {});
+    out[0] = apply(call, in, masks);
   };
 }
 
