@@ -12,28 +12,11 @@
 #include <system_error>
 #include <utility>
 
+#include "formats/descriptor.h"
 #include "formats/fault.h"
 
 namespace wide::formats {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  int get() const { return value_; }
-  /// Closes now and says whether that went well: some file systems report a failed write only here.
-  bool close() { return ::close(std::exchange(value_, -1)) == 0; }
-
- private:
-  int value_;
-};
 
 std::string reason(int error) {
   return std::generic_category().message(error);

@@ -27,7 +27,7 @@ struct ProcessOutcome {
   double seconds = 0;
 };
 
-/// Throws wide::Error ("sweep") when the program cannot be started.
+/// Throws wide::Error ("process") when the program cannot be started.
 ProcessOutcome run_process(const ProcessTask& task);
 
 }  // namespace wide::presets

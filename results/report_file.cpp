@@ -6,6 +6,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "formats/descriptor.h"
 #include "formats/error.h"
 #include "results/json_fields.h"
 #include "results/report.h"
@@ -18,21 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMaxReportBytes = 256ULL << 20;
-
-/// A file descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int get() const { return number_; }
-
- private:
-  int number_;
-};
 
 [[noreturn]] void fail(const fs::path& path, const std::string& doing) {
   throw Error("report", path.string() + ": cannot " + doing + " (" + std::generic_category().message(errno) +

@@ -1,21 +1,15 @@
 #include "gui/views/child.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <utility>
 
-#include "formats/error.h"
-
-extern char** environ;
+#include "presets/spawn.h"
 
 namespace wide::gui {
 namespace {
@@ -24,80 +18,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLongestErrors = 8192, kLongestLine = 65536;
 constexpr int kTickMilliseconds = 100;
-
-[[noreturn]] void fail(const std::string& what, int error) {
-  throw Error("child", what + ": " + std::strerror(error));
-}
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() { close(); }
-  int get() const { return fd_; }
-  bool open() const { return fd_ >= 0; }
-  void close() {
-    if (open()) ::close(std::exchange(fd_, -1));
-  }
-
- private:
-  int fd_;
-};
-
-struct Pipe {
-  Descriptor read, write;
-};
-
-Pipe make_pipe() {
-  int fds[2];
-  if (::pipe2(fds, O_CLOEXEC) != 0) fail("cannot open a pipe", errno);
-  ::fcntl(fds[0], F_SETFL, O_NONBLOCK);
-  return {Descriptor(fds[0]), Descriptor(fds[1])};
-}
-
-class SpawnSettings {
- public:
-  SpawnSettings() {
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawnattr_init(&attributes);
-    sigset_t none, all;
-    ::sigemptyset(&none);
-    ::sigfillset(&all);
-    ::posix_spawnattr_setsigmask(&attributes, &none);
-    ::posix_spawnattr_setsigdefault(&attributes, &all);
-    ::posix_spawnattr_setpgroup(&attributes, 0);
-    ::posix_spawnattr_setflags(&attributes,
-                               POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  ~SpawnSettings() {
-    ::posix_spawnattr_destroy(&attributes);
-    ::posix_spawn_file_actions_destroy(&actions);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-};
-
-pid_t spawn(const ChildTask& task, const Descriptor& output, const Descriptor& errors) {
-  SpawnSettings settings;
-  ::posix_spawn_file_actions_addopen(&settings.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&settings.actions, output.get(), STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&settings.actions, errors.get(), STDERR_FILENO);
-  std::vector<char*> argv;
-  for (const auto& argument : task.argv) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  pid_t pid = 0;
-  const int error =
-      ::posix_spawn(&pid, argv[0], &settings.actions, &settings.attributes, argv.data(), environ);
-  if (error != 0) fail("cannot start " + task.argv.at(0), error);
-  return pid;
-}
 
 // Cuts what comes into lines; "\r" ends one too.
 class Lines {
@@ -171,9 +91,11 @@ class Ending {
 }  // namespace
 
 ChildEnd run_child(const ChildTask& task) {
-  auto output = make_pipe(), errors = make_pipe();
+  auto output = presets::make_pipe(), errors = presets::make_pipe();
   ChildEnd end;
-  const auto pid = spawn(task, output.write, errors.write);
+  const auto input = presets::input_file("");
+  const auto pid = presets::spawn(
+      task.argv, {{STDIN_FILENO, &input}, {STDOUT_FILENO, &output.write}, {STDERR_FILENO, &errors.write}});
   output.write.close(), errors.write.close();
   Ending ending(task, pid);
   Lines lines(task, end);

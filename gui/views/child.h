@@ -23,7 +23,7 @@ struct ChildEnd {
   std::string errors;      ///< the last 8 KiB of its standard error
 };
 
-/// Runs it in a process group of its own and waits. Throws wide::Error ("child") when it cannot be started.
+/// Runs it in a process group of its own and waits. Throws wide::Error ("process") when it cannot be started.
 ChildEnd run_child(const ChildTask& task);
 
 /// What a failed child said, for a notice: its last line that begins with "error:", else its last lines.
