@@ -4,6 +4,7 @@
 #include <set>
 
 #include "formats/error.h"
+#include "results/in_parts.h"
 #include "results/json_fields.h"
 #include "results/table.h"
 #include "results/text.h"
@@ -197,10 +198,13 @@ std::string report_text(const RunRecord& run, const std::vector<CaseRecord>& cas
   frame.update(more);
   frame.erase("cases");  // the first by name, so that it can stand before all others
   std::string text = R"({"cases":[)";
-  for (const CaseRecord& record : cases) {
-    if (text.back() != '[') text += ',';
-    text += dump(case_json(record));
-  }
+  for (const std::string& part : in_parts(cases.size(), [&](std::size_t first, std::size_t last) {
+         std::string written;
+         for (std::size_t i = first; i < last; ++i)
+           written.append(i > 0 ? "," : "").append(dump(case_json(cases[i])));
+         return written;
+       }))
+    text += part;
   return text.append("],").append(dump(frame), 1);
 }
 

@@ -1,10 +1,12 @@
 // Reads a report back. A report is a claim from elsewhere: every field is checked for its type, and a case
 // that breaks the rules of a record (objection) is refused by its place in the document.
 
+#include <iterator>
 #include <limits>
 #include <set>
 
 #include "formats/error.h"
+#include "results/in_parts.h"
 #include "results/json_fields.h"
 #include "results/report.h"
 #include "results/table.h"
@@ -301,11 +303,15 @@ Imported from_report(const json& document) {
   Imported result;
   result.run = read_run(top);
   const Place cases = top.member("cases");
-  std::set<std::string> keys;
-  for (std::size_t i = 0; i < cases.array().value().size(); ++i) {
-    const Place entry = cases.element(i);
-    result.cases.push_back(read_case(entry));
-    if (!keys.insert(result.cases.back().key).second) entry.refuse("another case has the same key");
+  auto parts = in_parts(cases.array().value().size(), [&](std::size_t first, std::size_t last) {
+    std::vector<CaseRecord> read;
+    for (std::size_t i = first; i < last; ++i) read.push_back(read_case(cases.element(i)));
+    return read;
+  });
+  for (auto& part : parts) std::move(part.begin(), part.end(), std::back_inserter(result.cases));
+  std::set<std::string_view> keys;
+  for (std::size_t i = 0; i < result.cases.size(); ++i) {
+    if (!keys.insert(result.cases[i].key).second) cases.element(i).refuse("another case has the same key");
   }
   return result;
 }

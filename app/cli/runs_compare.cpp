@@ -1,4 +1,5 @@
 // widebench runs compare: runs, baselines and report files, case by case.
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/measuring.h"
@@ -26,10 +27,13 @@ int compare(Context& context, const RunsCompareArguments& options) {
   auto how = options.compare;
   how.minimum_effect = options.minimum_effect_percent / 100;
   const auto database = database_path(*options.database);
-  auto first = read_side(database, options.runs.front());
+  std::vector<std::future<results::Side>> sides;  // report files may be large
+  for (const auto& run : options.runs)
+    sides.push_back(std::async(std::launch::async, [&] { return read_side(database, run); }));
+  const auto first = sides.front().get();
   auto document = nlohmann::json::array();
   for (std::size_t i = 1; i < options.runs.size(); ++i) {
-    auto second = read_side(database, options.runs[i]);
+    auto second = sides[i].get();
     auto base = first;
     if (options.measure_again) {
       auto fresh = measure_side_by_side(context, base, second, options.again);
