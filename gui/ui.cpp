@@ -156,6 +156,34 @@ void right_text(std::string_view text) {
   ImGui::TextUnformatted(text.data(), text.data() + text.size());
 }
 
+void table_heading(const char* title, bool number) {
+  auto* table = ImGui::GetCurrentTable();
+  auto& column = table->Columns[ImGui::TableGetColumnIndex()];
+  float shift = 0;
+  if (number) {
+    const bool sortable =
+        (table->Flags & ImGuiTableFlags_Sortable) != 0 && (column.Flags & ImGuiTableColumnFlags_NoSort) == 0;
+    // Room for the arrow that ImGui keeps free in every column that can be sorted.
+    const float arrow = 0.65F * ImGui::GetFontSize() + ImGui::GetStyle().FramePadding.x;
+    const float width = ImGui::CalcTextSize(title, nullptr, true).x + (sortable ? arrow : 0);
+    shift = std::max(0.0F, ImGui::GetContentRegionAvail().x - width);
+    ImGui::SetCursorPosX(ImGui::GetCursorPosX() + shift);
+  }
+  ImGui::TableHeader(title);
+  column.ContentMaxXHeadersIdeal -= shift;  // the column may still become as narrow as its heading
+}
+
+void table_headings(std::initializer_list<int> numbers) {
+  ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+  for (int i = 0; i < ImGui::TableGetColumnCount(); ++i) {
+    if (!ImGui::TableSetColumnIndex(i)) continue;
+    ImGui::PushID(i);
+    table_heading(ImGui::TableGetColumnName(i),
+                  std::find(numbers.begin(), numbers.end(), i) != numbers.end());
+    ImGui::PopID();
+  }
+}
+
 void badge(const Ui& ui, Level level, std::string_view word) {
   const bool wraps = ImGui::GetCurrentWindow()->DC.TextWrapPos >= 0;
   if (!wraps) ImGui::PushTextWrapPos(0);

@@ -75,6 +75,10 @@ bool begin_combo(const char* id, const std::string& preview, int flags = 0);
 bool combo(const char* id, int& which, std::initializer_list<const char*> names);
 /// Text at the right edge of the cell or of the space left: numbers in tables.
 void right_text(std::string_view text);
+/// The heading of the current column of a table; `number`: at the right, as right_text is.
+void table_heading(const char* title, bool number);
+/// The row of headings; `numbers`: the columns that hold numbers.
+void table_headings(std::initializer_list<int> numbers);
 /// Word and icon in the colour of its meaning.
 void badge(const Ui& ui, Level level, std::string_view word);
 /// Tooltip for the last item, wrapped, after ImGui's usual delay.

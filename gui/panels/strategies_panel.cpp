@@ -71,7 +71,7 @@ void headers(const char* first, const char* second, const Columns& columns) {
   if (columns.how)
     ImGui::TableSetupColumn("how", ImGuiTableColumnFlags_WidthFixed, ImGui::CalcTextSize("estimated").x);
   if (columns.refused) ImGui::TableSetupColumn("refused", ImGuiTableColumnFlags_WidthStretch, 1.5F);
-  ImGui::TableHeadersRow();
+  table_headings({columns.second ? 3 : 2});
 }
 
 bool matches(const NodeView& node, const std::string& filter) {
@@ -256,7 +256,7 @@ void draw_proof(const ProofView& proof, const Ui& ui) {
     ImGui::TableSetupColumn("max error");
     if (roomy) ImGui::TableSetupColumn("allowed");
     if (roomy) ImGui::TableSetupColumn("where", ImGuiTableColumnFlags_WidthStretch, 2);
-    ImGui::TableHeadersRow();
+    table_headings({2, 3});
     for (const auto& member : proof.members) draw_member(member, ui, roomy);
     ImGui::EndTable();
   }
@@ -266,7 +266,7 @@ void draw_proof(const ProofView& proof, const Ui& ui) {
   ImGui::TableSetupColumn("verdict");
   ImGui::TableSetupColumn("worst member");
   ImGui::TableSetupColumn("max error");
-  ImGui::TableHeadersRow();
+  table_headings({3});
   for (const auto& check : proof.checks) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();

@@ -74,14 +74,13 @@ void draw_cell(const Ui& ui, const Table& table, const TableOptions& options, st
   if (about.key == options.mono) ImGui::PopFont();
 }
 
-// Headings of numbers stand at the right, as the numbers do.
 void draw_headings(const Table& table) {
   ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
   for (std::size_t i = 0; i < table.columns().size(); ++i) {
     if (!ImGui::TableSetColumnIndex(static_cast<int>(i))) continue;
     const auto& column = table.columns()[i];
     ImGui::PushID(static_cast<int>(i));
-    ImGui::TableHeader(column.title.c_str());
+    table_heading(column.title.c_str(), column.kind != CellKind::kText);
     ImGui::PopID();
   }
 }
