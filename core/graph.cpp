@@ -65,6 +65,23 @@ void map_uses(Argument& argument, const std::function<Argument(ValueId)>& map) {
   }
 }
 
+Connections::Connections(const Graph& graph)
+    : maker(graph.values.size(), nullptr),
+      reader(graph.values.size(), nullptr),
+      reads(graph.values.size(), 0) {
+  for (const auto& node : graph.nodes) {
+    for_each_use(node, [&](ValueId id) {
+      reader[static_cast<std::size_t>(id)] = &node;
+      ++reads[static_cast<std::size_t>(id)];
+    });
+    for (const auto id : node.results) {
+      if (id >= 0) maker[static_cast<std::size_t>(id)] = &node;
+    }
+  }
+  for (const auto& output : graph.outputs)
+    for_each_use(output.value, [&](ValueId id) { ++reads[static_cast<std::size_t>(id)]; });
+}
+
 ConcreteType concrete(const Value& value) {
   if (!value.type) throw Error("graph", "%" + value.name + " has no type: specialize the graph first");
   ConcreteType type{value.type->dtype, {}};

@@ -111,6 +111,14 @@ void for_each_use(const Node& node, const std::function<void(ValueId)>& visit);
 /// Replaces each used value by what `map` gives for it.
 void map_uses(Argument& argument, const std::function<Argument(ValueId)>& map);
 
+/// Who makes and who reads the values of a graph, which must outlive it; by value.
+struct Connections {
+  explicit Connections(const Graph& graph);
+  std::vector<const Node*> maker;   ///< nullptr: an input
+  std::vector<const Node*> reader;  ///< the last node that reads it; nullptr: none
+  std::vector<int> reads;           ///< how often nodes and outputs read it
+};
+
 /// The type with all sizes known. Throws wide::Error when a symbol is left or no type is recorded.
 ConcreteType concrete(const Value& value);
 TensorType as_type(const ConcreteType& type);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
 
 #include "core/canonicalize.h"
 #include "core/rewriter.h"
@@ -33,15 +32,11 @@ constexpr std::array kLayers = {
 class Folder {
  public:
   Folder(const Graph& graph, const std::vector<ValueState>& inputs, const StrategyChoice& choice)
-      : graph_(graph), choice_(choice), states_(spread_states(graph, inputs)), rewriter_(graph) {
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-      for_each_use(graph.nodes[i], [&](ValueId id) { ++uses_[id]; });
-      for (const auto id : graph.nodes[i].results) {
-        if (id >= 0) maker_[id] = i;
-      }
-    }
-    for (const auto& output : graph.outputs) for_each_use(output.value, [&](ValueId id) { ++uses_[id]; });
-  }
+      : graph_(graph),
+        choice_(choice),
+        connections_(graph),
+        states_(spread_states(graph, inputs)),
+        rewriter_(graph) {}
 
   Graph run() {
     for (const auto& node : graph_.nodes) {
@@ -66,9 +61,11 @@ class Folder {
     if (node.op != "aten.batch_norm.default" || node.arguments[kTraining] != Argument{false}) return nullptr;
     if (wanted_strategy(choice_, graph_, node, find_primitive(node.op)).must) return nullptr;
     const auto* input = node.arguments[kInput].ref();
-    if (!input || uses_.at(input->id) != 1 || !maker_.contains(input->id)) return nullptr;
+    if (!input) return nullptr;
+    const auto id = static_cast<std::size_t>(input->id);
+    if (connections_.reads[id] != 1 || !connections_.maker[id]) return nullptr;
     if (node.arguments[kMean].is_none() || node.arguments[kVariance].is_none()) return nullptr;
-    const auto& layer = graph_.nodes[maker_.at(input->id)];
+    const auto& layer = *connections_.maker[id];
     const auto known = std::find_if(kLayers.begin(), kLayers.end(),
                                     [&](const FoldableLayer& one) { return one.op == layer.op; });
     if (known == kLayers.end()) return nullptr;
@@ -130,10 +127,9 @@ class Folder {
 
   const Graph& graph_;
   const StrategyChoice& choice_;
+  Connections connections_;
   std::vector<ValueState> states_;
   Rewriter rewriter_;
-  std::unordered_map<ValueId, int> uses_;
-  std::unordered_map<ValueId, std::size_t> maker_;
 };
 
 }  // namespace

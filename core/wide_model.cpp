@@ -11,6 +11,7 @@
 #include "core/canonicalize.h"
 #include "core/compare.h"
 #include "core/functionalize.h"
+#include "core/fuse.h"
 #include "core/interpreter.h"
 #include "core/operators.h"
 #include "core/optimize.h"
@@ -267,7 +268,9 @@ Build WideModel::make_build(std::span<const ModelInput> inputs) {
       constants.push_back(std::move(value));
     }
   }
-  auto optimized = pipeline.run("optimize", [&] { return optimize(canonical, states, options_.strategies); });
+  auto optimized = pipeline.run("optimize", [&] {
+    return fuse(optimize(canonical, states, options_.strategies), options_.strategies);
+  });
   const bool random = std::any_of(optimized.nodes.begin(), optimized.nodes.end(),
                                   [](const Node& node) { return draws_random(node); });
   pool_->trim();

@@ -1,30 +1,57 @@
-// Wide linear: y[n] = x[n] · W[n]ᵀ + b[n].
+// Wide linear: y[n] = f(x[n] · W[n]ᵀ + b[n]), with or without an activation f.
 //   x [N, …, I] or [.., I];  W [N, O, I] or [O, I];  b [N, O], [O] or none;  y [N, …, O]
 #include <ATen/ATen.h>
 
 #include <algorithm>
 
+#include "core/activation.h"
 #include "primitives/kernels/small_gemm.h"
 #include "primitives/support.h"
 
 namespace wide {
 namespace {
 
-enum { kX, kW, kBias };
+enum { kX, kW, kBias, kActivation };
 
 double flops(const Call& call) {
   const auto& weight = call.operand_at(kW)->type;
   return 2.0 * static_cast<double>(call.results[0].elements() * weight.shape[1] * call.members);
 }
 
-Offer front(const Call& call) {
+const Activation* activation_in(const Call& call) {
+  if (call.node.op != kLinearActivation) return nullptr;
+  return &activation(std::get<std::string>(call.node.arguments[kActivation].value));
+}
+
+// `effort`: of the arithmetic, beside a plain product's. An activation is a pass of its own over the result
+// unless it is `fused`.
+Offer front(const Call& call, double effort = 1, bool fused = false) {
   auto one = uniform_offer(call, Layout::kFront);
-  one.cost = kernel_cost(total_bytes(call), flops(call));
+  one.cost = kernel_cost(total_bytes(call), effort * flops(call));
+  if (activation_in(call) && !fused) {
+    const auto& y = call.results[0];
+    one.cost += kernel_cost(2.0 * static_cast<double>(y.elements() * call.members) *
+                            static_cast<double>(c10::elementSize(y.dtype)));
+  }
   return one;
 }
 
 bool is_matrix(const Call& call) {
   return call.operand_at(kW)->type.rank() == 2;
+}
+
+// `product` followed by the activation, where the call has one.
+Kernel activated(const Call& call, Kernel product) {
+  const auto* after = activation_in(call);
+  if (!after) return product;
+  return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    product(in, out);
+    if (wants_gradients(in)) {
+      out[0] = after->apply(out[0]);
+    } else {
+      after->apply_in_place(out[0]);
+    }
+  };
 }
 
 // Nothing need be shared: one strided-batched GEMM.
@@ -36,7 +63,7 @@ Answer ask_baddbmm(const Call& call) {
 
 Kernel prepare_baddbmm(const Call& call, const Offer&) {
   const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
-  return [call, shape](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+  return activated(call, [call, shape](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto features = shape.back();
     auto x = front_or_none(call, kX, in);
     x = x.reshape({call.members, -1, x.size(-1)});
@@ -44,7 +71,7 @@ Kernel prepare_baddbmm(const Call& call, const Offer&) {
     const auto bias = front_or_none(call, kBias, in);
     const auto y = bias.defined() ? at::baddbmm(bias.unsqueeze(1), x, wt) : at::bmm(x, wt);
     out[0] = shape.size() == 3 && y.size(1) == shape[1] && y.size(2) == features ? y : y.reshape(shape);
-  };
+  });
 }
 
 // The same in einsum's words; it chooses the order of axes itself.
@@ -58,14 +85,14 @@ Answer ask_einsum(const Call& call) {
 
 Kernel prepare_einsum(const Call& call, const Offer&) {
   const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
-  return [call, shape](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+  return activated(call, [call, shape](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     auto x = in[*call.operand_of(kX)];
     const bool mapped = is_mapped(call, kX);
     x = mapped ? x.reshape({call.members, -1, x.size(-1)}) : x.reshape({-1, x.size(-1)});
     auto y = at::einsum(mapped ? "nbi,noi->nbo" : "bi,noi->nbo", {x, front_or_none(call, kW, in)});
     if (const auto bias = front_or_none(call, kBias, in); bias.defined()) y = y + bias.unsqueeze(1);
     out[0] = y.reshape(shape);
-  };
+  });
 }
 
 // Small products by kernels generated for their size; the weights lie transposed.
@@ -74,19 +101,22 @@ std::int64_t rows_of(const Call& call) {
   return x.elements() / std::max<std::int64_t>(1, x.shape.back());
 }
 
-Answer ask_xsmm(const Call& call) {
+Answer ask_small_gemm(const Call& call, bool fused) {
   if (!is_matrix(call)) return refuse("the weight is not a matrix");
   if (!is_mapped(call, kW)) return refuse("the weight is shared: folding x is cheaper");
   if (call.results[0].dtype != at::kFloat) return refuse("only float32 is generated");
   const auto& weight = call.operand_at(kW)->type;
   auto reason = kernels::SmallGemm::refusal(rows_of(call), weight.shape[1], weight.shape[0]);
   if (!reason.empty()) return refuse(std::move(reason));
-  auto one = front(call);
-  one.cost = kernel_cost(total_bytes(call), 0.9 * flops(call));
+  auto one = front(call, 0.9, fused);
+  if (!is_mapped(call, kX)) {  // it is copied for each member: written and read
+    const auto copies = static_cast<double>(call.operand_at(kX)->type.elements() * call.members);
+    one.cost += kernel_cost(2 * copies * sizeof(float));
+  }
   return offer(std::move(one));
 }
 
-Kernel prepare_xsmm(const Call& call, const Offer&) {
+Kernel small_gemm(const Call& call, const Activation* epilogue) {
   const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
   const auto& weight = call.operand_at(kW)->type;
   const kernels::SmallGemm product(rows_of(call), weight.shape[1], weight.shape[0],
@@ -98,8 +128,26 @@ Kernel prepare_xsmm(const Call& call, const Offer&) {
     const auto x = front_or_none(call, kX, in).contiguous();
     const auto w = packed.defined() ? packed : in[*call.operand_of(kW)].transpose(1, 2).contiguous();
     const auto bias = front_or_none(call, kBias, in);
-    out[0] = product.run(x, w, bias.defined() ? bias.contiguous() : bias).reshape(shape);
+    out[0] = product.run(x, w, bias.defined() ? bias.contiguous() : bias, epilogue).reshape(shape);
   };
+}
+
+Answer ask_xsmm(const Call& call) {
+  return ask_small_gemm(call, /*fused=*/false);
+}
+
+Kernel prepare_xsmm(const Call& call, const Offer&) {
+  return activated(call, small_gemm(call, nullptr));
+}
+
+// The activation of a member while its product is still in the cache.
+Answer ask_fused(const Call& call) {
+  if (!activation_in(call)) return refuse("no activation follows that nothing else reads past");
+  return ask_small_gemm(call, /*fused=*/true);
+}
+
+Kernel prepare_fused(const Call& call, const Offer&) {
+  return small_gemm(call, activation_in(call));
 }
 
 // x is shared: the N weights stacked into one [N·O, I] pay for a single GEMM, and x is read once.
@@ -107,22 +155,21 @@ Answer ask_stacked(const Call& call) {
   if (!is_matrix(call)) return refuse("the weight is not a matrix");
   if (is_mapped(call, kX)) return refuse("x differs per member");
   if (!is_mapped(call, kW)) return refuse("the weight is shared");
-  auto one = front(call);
+  auto one = front(call, 0.7);
   one.operands[*call.operand_of(kW)] = Layout::kFolded;
   if (const auto bias = call.operand_of(kBias)) {
     one.operands[*bias] = call.operands[*bias].mapped ? Layout::kFolded : Layout::kShared;
   }
-  one.cost = kernel_cost(total_bytes(call), 0.7 * flops(call));
   return offer(std::move(one));
 }
 
 Kernel prepare_stacked(const Call& call, const Offer&) {
-  return [call](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+  return activated(call, [call](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto bias = front_or_none(call, kBias, in);
     const auto y = at::linear(in[*call.operand_of(kX)], in[*call.operand_of(kW)],
                               bias.defined() ? std::optional(bias.flatten()) : std::nullopt);
     out[0] = y.unflatten(-1, {call.members, -1}).movedim(-2, 0);  // [.., N, O] -> [N, .., O]
-  };
+  });
 }
 
 // The weight is shared: the model axis is only more batch.
@@ -139,7 +186,12 @@ Kernel prepare_folded(const Call& call, const Offer&) {
 std::vector<Sample> samples(std::int64_t members) {
   const std::vector<Argument> with{{ValueRef{0}}, {ValueRef{1}}, {ValueRef{2}}},
       without{{ValueRef{0}}, {ValueRef{1}}, {}};
-  const std::string op = "aten.linear.default";
+  const std::string op = "aten.linear.default", both = std::string(kLinearActivation);
+  const auto then = [&](const char* name) {
+    auto arguments = with;
+    arguments.push_back({std::string(name)});
+    return arguments;
+  };
   return {
       {"all mapped", op, with, {{{5, 7}}, {{4, 7}}, {{4}}}},
       {"no bias", op, without, {{{5, 7}}, {{4, 7}}}},
@@ -151,6 +203,15 @@ std::vector<Sample> samples(std::int64_t members) {
       {"vector", op, with, {{{7}}, {{4, 7}}, {{4}}}},
       {"B equals N", op, with, {{{members, 7}}, {{4, 7}}, {{4}}}},
       {"only the bias is mapped", op, with, {{{5, 7}, false}, {{4, 7}, false}, {{4}}}},
+      {"relu", both, then("relu"), {{{5, 7}}, {{4, 7}}, {{4}}}},
+      {"gelu", both, then("gelu"), {{{2, 5, 7}}, {{4, 7}}, {{4}}}},
+      {"gelu_tanh", both, then("gelu_tanh"), {{{5, 7}}, {{4, 7}}, {{4}}}},
+      {"silu of shared x", both, then("silu"), {{{5, 7}, false}, {{4, 7}}, {{4}}}},
+      {"sigmoid of shared weights", both, then("sigmoid"), {{{5, 7}}, {{4, 7}, false}, {{4}, false}}},
+      {"tanh, no bias",
+       both,
+       {{ValueRef{0}}, {ValueRef{1}}, {}, {std::string("tanh")}},
+       {{{5, 7}}, {{4, 7}}}},
   };
 }
 
@@ -158,13 +219,14 @@ std::vector<Sample> samples(std::int64_t members) {
 
 Primitive linear() {
   return {"linear",
-          {"aten.linear.default"},
+          {"aten.linear.default", kLinearActivation},
           nullptr,
           {{"stacked", ask_stacked, prepare_stacked},
            {"folded", ask_folded, prepare_folded},
            {"baddbmm", ask_baddbmm, prepare_baddbmm},
            {"einsum", ask_einsum, prepare_einsum},
-           {.name = "xsmm", .ask = ask_xsmm, .prepare = prepare_xsmm, .differentiable = false}},
+           {.name = "xsmm", .ask = ask_xsmm, .prepare = prepare_xsmm, .differentiable = false},
+           {.name = "fused", .ask = ask_fused, .prepare = prepare_fused, .differentiable = false}},
           flops,
           samples};
 }

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/activation.h"
+
 namespace wide::kernels {
 
 /// y[n] = x[n] · w[n] + bias[n] for n in [0, N): x [N, rows, inner], w [N, inner, columns], y [N, rows,
@@ -15,8 +17,10 @@ class SmallGemm {
   /// Throws std::runtime_error when libxsmm generates no code on this processor.
   SmallGemm(std::int64_t rows, std::int64_t inner, std::int64_t columns, bool biased);
 
-  /// All tensors dense float32; `bias` [N, columns] where the product is biased. Not differentiable.
-  at::Tensor run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) const;
+  /// All tensors dense float32; `bias` [N, columns] where the product is biased. `epilogue`, when given, is
+  /// applied to each member's product while that is in the cache, on any thread. Not differentiable.
+  at::Tensor run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias,
+                 const Activation* epilogue = nullptr) const;
 
   /// Why such products are not worth generating, or "".
   static std::string refusal(std::int64_t rows, std::int64_t inner, std::int64_t columns);

@@ -1,0 +1,14 @@
+#pragma once
+// fuse: an activation becomes part of the linear layer before it.
+
+#include "core/graph.h"
+#include "core/strategy_choice.h"
+
+namespace wide {
+
+/// Each linear layer whose result only an activation reads becomes one wide.linear_activation with it, under
+/// the activation's name. Where `choice` names the layer's value or a strategy for the activation, and where
+/// everything is `sequential`, both stay.
+Graph fuse(const Graph& graph, const StrategyChoice& choice);
+
+}  // namespace wide
