@@ -58,10 +58,11 @@ nlohmann::json to_json(const Interval& ratio) {
 
 }  // namespace
 
-Headline headline(const std::vector<results::CaseRecord>& cases) {
+Headline headline(const std::vector<results::CaseRecord>& cases, const std::string& strategy) {
   Headline result;
   GeometricMean eager, rival;
   for (const auto& record : cases) {
+    if (!strategy.empty() && record.strategy != strategy) continue;
     ++result.verdicts[record.verdict];
     const bool measured = usable(record.speedup) && usable(record.speedup_best_rival);
     if (record.verdict != Verdict::kPass || !measured) continue;

@@ -19,7 +19,8 @@ struct Headline {
       against_best_rival;  ///< the measured cases, each judged by its own noise floor
 };
 
-Headline headline(const std::vector<results::CaseRecord>& cases);
+/// Of all cases, or of those of one `strategy`.
+Headline headline(const std::vector<results::CaseRecord>& cases, const std::string& strategy = {});
 
 /// Several lines, each ending in a newline; how many cases have which verdict is the table's last line.
 std::string text(const Headline& headline);

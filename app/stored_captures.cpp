@@ -39,18 +39,16 @@ std::int64_t keep_captures(results::Store& store, const results::RunRecord& run,
 
 std::vector<CapturedCase> captured_cases(const results::Store& store, std::int64_t run) {
   std::vector<CapturedCase> found;
-  for (const auto& record : store.cases(run, /*with_samples=*/false)) {
-    auto traces = store.traces(run, record.key);
-    if (!traces.empty()) found.push_back({run, record.key, std::move(traces)});
-  }
+  for (const auto& key : store.traced_cases(run)) found.push_back({run, key, store.traces(run, key)});
   return found;
 }
 
 bool only_captured(const results::Store& store, const results::RunSummary& run) {
   if (run.cases == 0 || run.passed > 0) return false;
+  if (store.traced_cases(run.id).size() != static_cast<std::size_t>(run.cases)) return false;
   const auto cases = store.cases(run.id, /*with_samples=*/false);
-  return std::all_of(cases.begin(), cases.end(), [&](const results::CaseRecord& record) {
-    return record.verdict == results::Verdict::kSkipped && !store.traces(run.id, record.key).empty();
+  return std::all_of(cases.begin(), cases.end(), [](const results::CaseRecord& record) {
+    return record.verdict == results::Verdict::kSkipped;
   });
 }
 

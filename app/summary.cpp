@@ -9,6 +9,7 @@
 #include "profiler/crossover.h"
 #include "profiler/random.h"
 #include "results/grid.h"
+#include "results/in_parts.h"
 #include "results/table.h"
 
 // Note [Wins]
@@ -62,14 +63,8 @@ void count_wins(const std::vector<CaseRecord>& cases, std::vector<StrategySummar
 
 std::vector<StrategySummary> by_strategy(const std::vector<CaseRecord>& cases) {
   std::vector<StrategySummary> result;
-  std::map<std::string, std::vector<CaseRecord>> parts;
-  for (const auto& record : cases) {
-    of(result, record.strategy);
-    auto light = record;
-    light.samples.clear();
-    parts[record.strategy].push_back(std::move(light));
-  }
-  for (auto& one : result) one.headline = headline(parts[one.strategy]);
+  for (const auto& record : cases) of(result, record.strategy);
+  for (auto& one : result) one.headline = headline(cases, one.strategy);
   count_wins(cases, result);
   return result;
 }
@@ -90,6 +85,18 @@ Interval crossover_of(const std::vector<const CaseRecord*>& curve, const std::st
   return profiler::crossover(points, profiler::derive(curve[0]->seed, 3000));
 }
 
+CrossoverSummary crossover_summary(std::vector<const CaseRecord*> curve) {
+  std::stable_sort(curve.begin(), curve.end(), [](const auto* a, const auto* b) { return a->n < b->n; });
+  CrossoverSummary one;
+  one.like.subject = curve[0]->subject, one.like.shape = curve[0]->shape;
+  one.like.device = curve[0]->device, one.like.dtype = curve[0]->dtype;
+  one.like.mode = curve[0]->mode, one.like.strategy = curve[0]->strategy;
+  for (const auto* record : curve) one.n.push_back(record->n);
+  one.over_eager = crossover_of(curve, "eager");
+  one.over_best_rival = crossover_of(curve, "");
+  return one;
+}
+
 std::vector<CrossoverSummary> crossovers(const std::vector<CaseRecord>& cases) {
   std::vector<std::string> order;
   std::map<std::string, std::vector<const CaseRecord*>> curves;
@@ -99,20 +106,17 @@ std::vector<CrossoverSummary> crossovers(const std::vector<CaseRecord>& cases) {
     if (curve.empty()) order.push_back(place(record, false));
     curve.push_back(&record);
   }
+  std::erase_if(order, [&](const auto& key) { return curves[key].size() < 2; });
+  const auto parts = results::in_parts(order.size(), [&](std::size_t first, std::size_t last) {
+    std::vector<CrossoverSummary> some;
+    for (std::size_t i = first; i < last; ++i) {
+      auto one = crossover_summary(curves.at(order[i]));
+      if (one.over_eager.known() || one.over_best_rival.known()) some.push_back(std::move(one));
+    }
+    return some;
+  });
   std::vector<CrossoverSummary> result;
-  for (const auto& key : order) {
-    auto& curve = curves[key];
-    if (curve.size() < 2) continue;
-    std::stable_sort(curve.begin(), curve.end(), [](const auto* a, const auto* b) { return a->n < b->n; });
-    CrossoverSummary one;
-    one.like.subject = curve[0]->subject, one.like.shape = curve[0]->shape;
-    one.like.device = curve[0]->device, one.like.dtype = curve[0]->dtype;
-    one.like.mode = curve[0]->mode, one.like.strategy = curve[0]->strategy;
-    for (const auto* record : curve) one.n.push_back(record->n);
-    one.over_eager = crossover_of(curve, "eager");
-    one.over_best_rival = crossover_of(curve, "");
-    if (one.over_eager.known() || one.over_best_rival.known()) result.push_back(std::move(one));
-  }
+  for (const auto& part : parts) result.insert(result.end(), part.begin(), part.end());
   return result;
 }
 

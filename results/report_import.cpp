@@ -1,14 +1,16 @@
 // Reads a report back. A report is a claim from elsewhere: every field is checked for its type, and a case
 // that breaks the rules of a record (objection) is refused by its place in the document.
 
-#include <iterator>
+#include <exception>
 #include <limits>
 #include <set>
+#include <string_view>
+#include <variant>
 
 #include "formats/error.h"
-#include "results/in_parts.h"
 #include "results/json_fields.h"
 #include "results/report.h"
+#include "results/report_parser.h"
 #include "results/table.h"
 
 namespace wide::results {
@@ -16,26 +18,29 @@ namespace {
 
 using nlohmann::json;
 
-/// A value of the document and where it lies: "cases[3].wide".
+/// A value of the document and where it lies: "cases[3].wide", put into words only for a refusal. A place
+/// within another must not outlive that one, nor its name.
 class Place {
  public:
-  Place(const json& value, std::string path) : value_(value), path_(std::move(path)) {}
+  Place(const json& value, std::string_view name) : value_(value), name_(name) {}
 
   const json& value() const { return value_; }
 
   [[noreturn]] void refuse(const std::string& why) const {
-    throw Error("import", (path_.empty() ? "the report" : "the report's " + printable(path_, 200)) + ": " +
+    const std::string where = path();
+    throw Error("import", (where.empty() ? "the report" : "the report's " + printable(where, 200)) + ": " +
                               printable(why, 300));
   }
-  Place member(const std::string& name) const {
+  Place member(std::string_view name) const {
     const auto found = value_.find(name);
-    if (found == value_.end()) refuse("the field '" + name + "' is missing");
-    return {*found, path_.empty() ? name : path_ + "." + name};
+    if (found == value_.end()) refuse("the field '" + std::string(name) + "' is missing");
+    return {*found, name, this};
   }
-  bool has(const std::string& name) const { return value_.contains(name) && !value_.at(name).is_null(); }
-  Place element(std::size_t index) const {
-    return {value_[index], path_ + "[" + std::to_string(index) + "]"};
+  bool has(std::string_view name) const {
+    const auto found = value_.find(name);
+    return found != value_.end() && !found->is_null();
   }
+  Place element(std::size_t index) const { return {value_[index], index, this}; }
 
   const Place& object() const {
     if (!value_.is_object()) refuse("an object is expected here");
@@ -72,17 +77,28 @@ class Place {
   }
 
   // Optional members, with what stands for a missing or null one.
-  std::string text(const std::string& name) const { return has(name) ? member(name).text() : ""; }
-  double real(const std::string& name) const { return has(name) ? member(name).real() : kUnknown; }
-  int small(const std::string& name) const { return has(name) ? member(name).small() : 0; }
-  json any(const std::string& name) const { return has(name) ? member(name).value() : json(nullptr); }
+  std::string text(std::string_view name) const { return has(name) ? member(name).text() : ""; }
+  double real(std::string_view name) const { return has(name) ? member(name).real() : kUnknown; }
+  int small(std::string_view name) const { return has(name) ? member(name).small() : 0; }
+  json any(std::string_view name) const { return has(name) ? member(name).value() : json(nullptr); }
 
  private:
+  Place(const json& value, std::variant<std::string_view, std::size_t> name, const Place* around)
+      : value_(value), name_(name), around_(around) {}
+
+  std::string path() const {
+    std::string text = around_ ? around_->path() : "";
+    if (const auto* index = std::get_if<std::size_t>(&name_))
+      return text.append("[").append(std::to_string(*index)).append("]");
+    return text.append(text.empty() ? "" : ".").append(std::get<std::string_view>(name_));
+  }
+
   const json& value_;
-  std::string path_;
+  std::variant<std::string_view, std::size_t> name_;
+  const Place* around_ = nullptr;
 };
 
-Interval read_interval(const Place& at, const std::string& value, const std::string& limits) {
+Interval read_interval(const Place& at, std::string_view value, std::string_view limits) {
   Interval interval;
   interval.value = at.real(value);
   if (!at.has(limits)) return interval;
@@ -287,6 +303,28 @@ RunRecord read_run(const Place& top) {
   return run;
 }
 
+/// All but the cases.
+RunRecord read_frame(const Place& top) {
+  const Place version = top.object().member("schema_version");
+  if (version.integer() != kReportSchemaVersion) {
+    version.refuse("it is " + std::to_string(version.integer()) + ", and only " +
+                   std::to_string(kReportSchemaVersion) + " is understood");
+  }
+  return read_run(top);
+}
+
+std::string case_path(std::size_t index) {
+  return "cases[" + std::to_string(index) + "]";
+}
+
+void refuse_equal_keys(const std::vector<CaseRecord>& cases) {
+  std::set<std::string_view> keys;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (!keys.insert(cases[i].key).second)
+      Place(json(), case_path(i)).refuse("another case has the same key");
+  }
+}
+
 }  // namespace
 
 CaseRecord case_from_json(const json& document) {
@@ -295,24 +333,31 @@ CaseRecord case_from_json(const json& document) {
 
 Imported from_report(const json& document) {
   const Place top(document, "");
-  const Place version = top.object().member("schema_version");
-  if (version.integer() != kReportSchemaVersion) {
-    version.refuse("it is " + std::to_string(version.integer()) + ", and only " +
-                   std::to_string(kReportSchemaVersion) + " is understood");
-  }
-  Imported result;
-  result.run = read_run(top);
+  Imported result{read_frame(top), {}};
   const Place cases = top.member("cases");
-  auto parts = in_parts(cases.array().value().size(), [&](std::size_t first, std::size_t last) {
-    std::vector<CaseRecord> read;
-    for (std::size_t i = first; i < last; ++i) read.push_back(read_case(cases.element(i)));
-    return read;
+  for (std::size_t i = 0; i < cases.array().value().size(); ++i)
+    result.cases.push_back(read_case(cases.element(i)));
+  refuse_equal_keys(result.cases);
+  return result;
+}
+
+Imported from_report_text(const std::string& text) {
+  std::vector<CaseRecord> cases;
+  std::exception_ptr fault;  // told after those of what stands behind the cases: another version explains all
+  const json document = parse_report(text, [&](json&& one) {
+    if (fault) return;
+    try {
+      cases.push_back(read_case(Place(one, case_path(cases.size()))));
+    } catch (const Error&) {
+      fault = std::current_exception();
+    }
   });
-  for (auto& part : parts) std::move(part.begin(), part.end(), std::back_inserter(result.cases));
-  std::set<std::string_view> keys;
-  for (std::size_t i = 0; i < result.cases.size(); ++i) {
-    if (!keys.insert(result.cases[i].key).second) cases.element(i).refuse("another case has the same key");
-  }
+  const Place top(document, "");
+  Imported result{read_frame(top), {}};
+  top.member("cases").array();
+  if (fault) std::rethrow_exception(fault);
+  refuse_equal_keys(cases);
+  result.cases = std::move(cases);
   return result;
 }
 

@@ -16,6 +16,8 @@ class DocumentBuilder {
  public:
   using json = nlohmann::json;
 
+  explicit DocumentBuilder(const std::function<void(json&&)>& on_case) : on_case_(on_case) {}
+
   json take() { return std::move(document_); }
 
   bool null() { return put(nullptr); }
@@ -35,6 +37,7 @@ class DocumentBuilder {
     auto& fields = open_.back()->get_ref<json::object_t&>();
     const auto [at, is_new] = fields.try_emplace(std::move(name));
     if (!is_new) throw Error("import", "an object has the field '" + printable(at->first) + "' twice");
+    if (open_.size() == 1) in_cases_ = at->first == "cases";
     member_ = &at->second;
     return true;
   }
@@ -48,6 +51,7 @@ class DocumentBuilder {
   template <typename Value>
   bool put(Value&& value) {
     next() = std::forward<Value>(value);
+    pass_on();
     return true;
   }
 
@@ -59,7 +63,16 @@ class DocumentBuilder {
 
   bool close() {
     open_.pop_back();
+    pass_on();
     return true;
+  }
+
+  /// What was just finished goes on, when it is a case.
+  void pass_on() {
+    if (!in_cases_ || open_.size() != 2 || !open_.back()->is_array()) return;
+    auto& cases = open_.back()->get_ref<json::array_t&>();
+    on_case_(std::move(cases.back()));
+    cases.clear();
   }
 
   /// Where the next value goes. Containers that are open do not move: only the innermost one grows.
@@ -71,15 +84,17 @@ class DocumentBuilder {
     return open_.back()->get_ref<json::array_t&>().emplace_back();
   }
 
+  const std::function<void(json&&)>& on_case_;
   json document_;
+  bool in_cases_ = false;  ///< in the top object's field "cases"
   std::vector<json*> open_;
   json* member_ = nullptr;  ///< of the innermost object, when its value comes next
 };
 
 }  // namespace
 
-nlohmann::json parse_report(const std::string& text) {
-  DocumentBuilder builder;
+nlohmann::json parse_report(const std::string& text, const std::function<void(nlohmann::json&&)>& on_case) {
+  DocumentBuilder builder(on_case);
   nlohmann::json::sax_parse(text, &builder);
   return builder.take();
 }

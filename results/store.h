@@ -112,6 +112,7 @@ class Store {
   /// Keeps `bytes` with a stored case, in place of what had the name.
   void add_trace(std::int64_t run, const std::string& key, const std::string& name, std::string_view bytes);
   std::vector<TraceInfo> traces(std::int64_t run, const std::string& key) const;  ///< by name
+  std::vector<std::string> traced_cases(std::int64_t run) const;  ///< keys of the cases that have traces
   std::string read_trace(std::int64_t run, const std::string& key, const std::string& name) const;
 
   /// All cases of `subject` in runs measured here, oldest first; measurements of alerts are left out.

@@ -230,6 +230,16 @@ std::vector<TraceInfo> Store::traces(std::int64_t run, const std::string& key) c
   });
 }
 
+std::vector<std::string> Store::traced_cases(std::int64_t run) const {
+  return connection_->with([&](SQLite::Database& db) {
+    require_run(db, path(), run);
+    return texts(db,
+                 "SELECT key FROM run_case WHERE run_id = ? AND EXISTS "
+                 "(SELECT 1 FROM trace WHERE case_id = run_case.id) ORDER BY id",
+                 run);
+  });
+}
+
 std::string Store::read_trace(std::int64_t run, const std::string& key, const std::string& name) const {
   return connection_->with([&](SQLite::Database& db) {
     SQLite::Statement select(db, "SELECT sum, bytes FROM trace WHERE case_id = ? AND name = ?");
