@@ -62,14 +62,15 @@ void draw(JobsPanel&, const Ui& ui) {
 
 void draw(LogPanel& panel, const Ui& ui) {
   constexpr std::array kWords = {"debug", "info", "warning", "error"};
-  ImGui::SetNextItemWidth(7 * em());
+  ImGui::SetNextItemWidth(6 * em());
   combo("##least", panel.least, {"debug", "info", "warning", "error"});
   ImGui::SameLine();
   ImGui::SetNextItemWidth(
-      std::max(6 * em(), std::min(14 * em(), ImGui::GetContentRegionAvail().x - 8 * em())));
+      std::max(4.5F * em(), std::min(14 * em(), ImGui::GetContentRegionAvail().x - 6 * em())));
   ImGui::InputTextWithHint("##filter", "filter", &panel.filter);
-  same_line_if_fits("xxx Copy");
-  command_button(ui, "edit.copy_log", "\xef\x83\x85  Copy###copy");
+  ImGui::SameLine();
+  const bool roomy = ImGui::GetContentRegionAvail().x > 5 * em();
+  command_button(ui, "edit.copy_log", roomy ? "\xef\x83\x85  Copy###copy" : "\xef\x83\x85###copy");
   if (!ImGui::BeginChild("##lines")) {
     ImGui::EndChild();
     return;
