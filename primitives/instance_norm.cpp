@@ -1,15 +1,19 @@
 // Wide instance_norm: every channel of every sample on its own, so N·C channels are exact.
 //   x [B, N·C, …]; weight, bias, running statistics [N·C]
+// Arguments: x, weight, bias, running mean, running variance, use_input_stats, momentum, eps, cudnn
+#include "primitives/kernels/rows.h"
 #include "primitives/support.h"
 
 namespace wide {
 namespace {
 
+enum { kX, kWeight, kBias, kMean, kVariance, kFromInput, kMomentum, kEps };
+
 Answer ask(const Call& call) {
-  if (!call.operand_of(0)) return refuse("the input is a constant");
+  if (!call.operand_of(kX)) return refuse("the input is a constant");
   Offer one = uniform_offer(call, Layout::kPacked);
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
-    one.operands[i] = i == *call.operand_of(0) ? Layout::kPacked : Layout::kFolded;
+    one.operands[i] = i == *call.operand_of(kX) ? Layout::kPacked : Layout::kFolded;
   }
   one.cost = kernel_cost(1.5 * total_bytes(call));
   return offer(std::move(one));
@@ -17,6 +21,26 @@ Answer ask(const Call& call) {
 
 Kernel prepare(const Call& call, const Offer&) {
   return boxed(call, call.node);
+}
+
+// Moments and normalisation in one kernel of our own. x [N, B, C, …]
+Answer ask_one_pass(const Call& call) {
+  if (!call.operand_of(kX)) return refuse("the input is a constant");
+  if (!is_mapped(call, kX)) return refuse("the input is shared: it is normalised once");
+  if (!call.flag(kFromInput) || call.operand_of(kMean) || call.operand_of(kVariance))
+    return refuse("running statistics are left to ATen");
+  if (!kernels::can_run_rows(call.results[0].dtype)) return refuse("no kernel for this dtype");
+  auto one = uniform_offer(call, Layout::kFront);
+  one.cost = kernel_cost(1.2 * total_bytes(call));
+  return offer(std::move(one));
+}
+
+Kernel prepare_one_pass(const Call& call, const Offer&) {
+  return [call, eps = call.real(kEps)](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    const auto& x = in[*call.operand_of(kX)];
+    out[0] = kernels::normalize_groups(x, x.size(2), front_or_none(call, kWeight, in),
+                                       front_or_none(call, kBias, in), eps);
+  };
 }
 
 std::vector<Sample> samples(std::int64_t members) {
@@ -40,7 +64,12 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive instance_norm() {
-  return {"instance_norm", {"aten.instance_norm.default"}, nullptr, {{"fused", ask, prepare}}, nullptr,
+  return {"instance_norm",
+          {"aten.instance_norm.default"},
+          nullptr,
+          {{"fused", ask, prepare},
+           {.name = "one_pass", .ask = ask_one_pass, .prepare = prepare_one_pass, .differentiable = false}},
+          nullptr,
           samples};
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "primitives/kernels/parallel.h"
@@ -80,6 +81,35 @@ WIDE_CLONES void normalize_doubles(const Row<double>& row) {
   normalize(row);
 }
 
+template <typename T>
+struct Group {
+  const T *x, *weight, *bias;  ///< weight and bias, one number a channel, may be null
+  T* y;
+  std::int64_t channels, length;
+  T eps;
+};
+
+template <typename T>
+[[gnu::always_inline]] inline void normalize(const Group<T>& group) {
+  const std::int64_t all = group.channels * group.length;
+  const auto count = static_cast<T>(all);
+  const T mean = sum_of(group.x, all, T{0}, false) / count;
+  const T factor = T{1} / std::sqrt(sum_of(group.x, all, mean, true) / count + group.eps);
+  for (std::int64_t c = 0; c < group.channels; ++c) {
+    const T scale = group.weight ? factor * group.weight[c] : factor,
+            shift = group.bias ? group.bias[c] : T{0};
+    const T* x = group.x + c * group.length;
+    T* y = group.y + c * group.length;
+    for (std::int64_t i = 0; i < group.length; ++i) y[i] = (x[i] - mean) * scale + shift;
+  }
+}
+WIDE_CLONES void normalize_float_group(const Group<float>& group) {
+  normalize(group);
+}
+WIDE_CLONES void normalize_double_group(const Group<double>& group) {
+  normalize(group);
+}
+
 // Rows of N members, R each: `one(member, row)` for every row, on as many threads as pay.
 template <typename Each>
 void for_rows(std::int64_t rows, std::int64_t per_member, std::int64_t length, const Each& each) {
@@ -123,6 +153,43 @@ void normalize_halves(const at::Tensor& x, const at::Tensor& weight, const at::T
   });
 }
 
+struct Groups {
+  std::int64_t members, batch, groups, channels, length;  ///< channels: of one group
+  double eps;
+};
+
+// `kRun` on every group; what is not computed in `T` itself goes through two buffers of a group's size.
+template <typename T, typename Work, void (*kRun)(const Group<Work>&)>
+void normalize_all_groups(const Groups& about, const at::Tensor& x, const at::Tensor& weight,
+                          const at::Tensor& bias, const at::Tensor& y) {
+  const T* source = x.const_data_ptr<T>();
+  const Work* weights = weight.defined() ? weight.const_data_ptr<Work>() : nullptr;
+  const Work* biases = bias.defined() ? bias.const_data_ptr<Work>() : nullptr;
+  T* target = y.mutable_data_ptr<T>();
+  const auto per_member = about.batch * about.groups, size = about.channels * about.length;
+  for_rows(about.members * per_member, per_member, size, [&](std::int64_t member, std::int64_t row) {
+    const auto channel = (member * about.groups + row % about.groups) * about.channels;
+    Group<Work> group{nullptr,
+                      weights ? weights + channel : nullptr,
+                      biases ? biases + channel : nullptr,
+                      nullptr,
+                      about.channels,
+                      about.length,
+                      static_cast<Work>(about.eps)};
+    if constexpr (std::is_same_v<T, Work>) {
+      group.x = source + row * size, group.y = target + row * size;
+      kRun(group);
+    } else {
+      thread_local std::vector<Work> in, out;
+      in.assign(source + row * size, source + (row + 1) * size);
+      out.resize(in.size());
+      group.x = in.data(), group.y = out.data();
+      kRun(group);
+      std::copy(out.begin(), out.end(), target + row * size);
+    }
+  });
+}
+
 template <typename T, typename Work, typename Run>
 void scale_all(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift, const at::Tensor& y,
                const Run& run) {
@@ -136,6 +203,11 @@ void scale_all(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& s
     run(source + row * length, target + row * length, static_cast<Work>(scales[k]),
         static_cast<Work>(shifts[k]), length);
   });
+}
+
+// Weights in the type that is computed in.
+at::Tensor dense(const at::Tensor& weight, at::ScalarType of) {
+  return weight.defined() ? weight.to(of == at::kBFloat16 ? at::kFloat : of).contiguous() : weight;
 }
 
 }  // namespace
@@ -164,14 +236,32 @@ at::Tensor scale_shift(const at::Tensor& given, const at::Tensor& given_scale,
   return y;
 }
 
+at::Tensor normalize_groups(const at::Tensor& given, std::int64_t groups, const at::Tensor& given_weight,
+                            const at::Tensor& given_bias, double eps) {
+  const auto x = given.contiguous();
+  auto y = at::empty_like(x);
+  if (x.numel() == 0) return y;
+  const auto type = x.scalar_type();
+  const auto weight = dense(given_weight, type), bias = dense(given_bias, type);
+  const auto outer = x.size(0) * x.size(1) * x.size(2);
+  const Groups about{x.size(0), x.size(1), groups, x.size(2) / groups, x.numel() / outer, eps};
+  RECORD_FUNCTION("wide::normalize_groups", std::vector<c10::IValue>());
+  if (type == at::kFloat) {
+    normalize_all_groups<float, float, normalize_float_group>(about, x, weight, bias, y);
+  } else if (type == at::kDouble) {
+    normalize_all_groups<double, double, normalize_double_group>(about, x, weight, bias, y);
+  } else {
+    normalize_all_groups<at::BFloat16, float, normalize_float_group>(about, x, weight, bias, y);
+  }
+  return y;
+}
+
 at::Tensor normalize_rows(const at::Tensor& given, const at::Tensor& given_weight,
                           const at::Tensor& given_bias, double eps, Norm norm) {
   const auto x = given.contiguous();
   auto y = at::empty_like(x);
   if (x.numel() == 0) return y;
-  const auto work = x.scalar_type() == at::kBFloat16 ? at::kFloat : x.scalar_type();
-  const auto dense = [&](const at::Tensor& one) { return one.defined() ? one.to(work).contiguous() : one; };
-  const auto weight = dense(given_weight), bias = dense(given_bias);
+  const auto weight = dense(given_weight, x.scalar_type()), bias = dense(given_bias, x.scalar_type());
   const bool centred = norm == Norm::kLayer;
   RECORD_FUNCTION("wide::normalize_rows", std::vector<c10::IValue>());
   if (x.scalar_type() == at::kFloat) {

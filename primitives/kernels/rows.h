@@ -20,4 +20,10 @@ enum class Norm { kLayer, kRms };
 at::Tensor normalize_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double eps,
                           Norm norm);
 
+/// Each group of C / groups channels less its mean, over its standard deviation, then · weight + bias by
+/// channel: group norm, and instance norm where every channel is a group. x [N, B, C, …]; weight, bias
+/// [N, C] or undefined, in x's dtype.
+at::Tensor normalize_groups(const at::Tensor& x, std::int64_t groups, const at::Tensor& weight,
+                            const at::Tensor& bias, double eps);
+
 }  // namespace wide::kernels
