@@ -278,10 +278,15 @@ Build WideModel::make_build(std::span<const ModelInput> inputs) {
   const bool static_memory = options_.mode == Mode::kReduceOverhead;
   const PlanRequest request{
       {optimized, states, constants, members(), static_memory}, values, options_.strategies, random};
+  // What draws is timed as it will run, by streams that nobody else draws from.
+  std::optional<MemberStreams> trial;
+  std::optional<MemberStreams::Active> drawing;
+  if (random) drawing.emplace(&trial.emplace(seeds_));
   const double before = elapsed();
   Tuner tuner(*options_.costs, options_.tuning);
   auto planned = options_.plan ? restore(request, *options_.plan) : plan_execution(request, tuner, *pool_);
   const double tuning = elapsed() - before;
+  drawing.reset();
   pipeline.note("widen", elapsed(), [&] { return print(optimized, planned.plan); });
   pipeline.note("compile", elapsed(), [&] {
     return std::to_string(planned.execution.instructions()) + " instructions; " +
