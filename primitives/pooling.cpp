@@ -2,6 +2,7 @@
 //   packed [B, N·C, …]   folded [N·B, C, …]   either with channels innermost
 #include <ATen/ATen.h>
 
+#include "primitives/kernels/max_pool.h"
 #include "primitives/support.h"
 
 namespace wide {
@@ -31,6 +32,33 @@ Kernel prepare(const Call& call, const Offer& offer) {
   return boxed_as_offered(call, offer);
 }
 
+enum { kX, kSize, kStride, kPadding, kDilation };
+
+// Planes by a kernel of our own, which does not branch on the numbers.
+Answer ask_branchless(const Call& call) {
+  if (call.node.op != "aten.max_pool2d.default")
+    return refuse("only max pooling of images has such a kernel");
+  if (!is_mapped(call, kX)) return refuse("the input is shared: it is pooled once");
+  if (call.operand_at(kX)->type.rank() != 4) return refuse("the input has no batch axis");
+  if (call.results[0].dtype != at::kFloat) return refuse("only float32 has such a kernel");
+  return offer(uniform_offer(call, Layout::kFront));
+}
+
+Kernel prepare_branchless(const Call& call, const Offer&) {
+  const auto pair = [&](std::size_t index) {
+    const auto list = call.integers(index);
+    return std::array{list.front(), list.back()};
+  };
+  const auto size = pair(kSize);
+  const kernels::Window window{size, call.integers(kStride).empty() ? size : pair(kStride), pair(kPadding),
+                               pair(kDilation)};
+  const auto& result = call.results[0].shape;
+  return [window, x = *call.operand_of(kX), rows = result[2], columns = result[3]](
+             std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    out[0] = kernels::max_pool2d(in[x], window, rows, columns);
+  };
+}
+
 std::vector<Sample> samples(std::int64_t members) {
   const auto i = ints_argument;
   const Argument x{ValueRef{0}};
@@ -39,6 +67,14 @@ std::vector<Sample> samples(std::int64_t members) {
        "aten.max_pool2d.default",
        {x, i({2, 2}), i({2, 2}), i({1, 0}), i({1, 1}), {false}},
        {{{5, 3, 8, 6}}}},
+      {"max 2d with padding, dilation and its own stride",
+       "aten.max_pool2d.default",
+       {x, i({3, 2}), i({}), i({1, 1}), i({1, 2}), {true}},
+       {{{5, 3, 8, 7}}}},
+      {"max 2d, overlapping",
+       "aten.max_pool2d.default",
+       {x, i({3, 3}), i({1, 2}), i({1, 1}), i({2, 1}), {true}},
+       {{{2, 3, 9, 8}}}},
       {"max 1d", "aten.max_pool1d.default", {x, i({3}), i({2}), i({0}), i({1}), {true}}, {{{5, 3, 8}}}},
       {"max 3d",
        "aten.max_pool3d.default",
@@ -68,18 +104,20 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive pooling() {
-  return {"pooling",
-          {"aten.max_pool1d.default", "aten.max_pool2d.default", "aten.max_pool3d.default",
-           "aten.max_pool1d_with_indices.default", "aten.max_pool2d_with_indices.default",
-           "aten.max_pool3d_with_indices.default", "aten.avg_pool1d.default", "aten.avg_pool2d.default",
-           "aten.avg_pool3d.default", "aten.adaptive_avg_pool1d.default", "aten.adaptive_avg_pool2d.default",
-           "aten.adaptive_avg_pool3d.default", "aten.adaptive_max_pool1d.default",
-           "aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default",
-           "aten.pixel_shuffle.default", "aten.pixel_unshuffle.default"},
-          nullptr,
-          {{"batched", ask, prepare}},
-          nullptr,
-          samples};
+  return {
+      "pooling",
+      {"aten.max_pool1d.default", "aten.max_pool2d.default", "aten.max_pool3d.default",
+       "aten.max_pool1d_with_indices.default", "aten.max_pool2d_with_indices.default",
+       "aten.max_pool3d_with_indices.default", "aten.avg_pool1d.default", "aten.avg_pool2d.default",
+       "aten.avg_pool3d.default", "aten.adaptive_avg_pool1d.default", "aten.adaptive_avg_pool2d.default",
+       "aten.adaptive_avg_pool3d.default", "aten.adaptive_max_pool1d.default",
+       "aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default", "aten.pixel_shuffle.default",
+       "aten.pixel_unshuffle.default"},
+      nullptr,
+      {{"batched", ask, prepare},
+       {.name = "branchless", .ask = ask_branchless, .prepare = prepare_branchless, .differentiable = false}},
+      nullptr,
+      samples};
 }
 
 }  // namespace wide

@@ -9,10 +9,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "primitives/kernels/clones.h"
 #include "primitives/kernels/parallel.h"
-
-// The same loops compiled for three generations of processors; the loader picks one.
-#define WIDE_CLONES __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
 
 namespace wide::kernels {
 namespace {
