@@ -142,7 +142,7 @@ Kernel prepare_xsmm(const Call& call, const Offer&) {
 
 // The activation of a member while its product is still in the cache.
 Answer ask_fused(const Call& call) {
-  if (!activation_in(call)) return refuse("no activation follows that nothing else reads past");
+  if (!activation_in(call)) return refuse("no activation alone reads the result");
   return ask_small_gemm(call, /*fused=*/true);
 }
 
