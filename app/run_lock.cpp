@@ -36,26 +36,23 @@ RunLock::RunLock(const std::filesystem::path& database, std::int64_t run) : path
   path_ += ".run-" + std::to_string(run) + ".lock";
   for (;;) {
     // Workers must not inherit it: it would outlive this process with them.
-    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (file_ < 0) throw Error("runs", path_.string() + " cannot be made: " + std::strerror(errno));
-    if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
-      const auto who = errno == EWOULDBLOCK ? process_in(file_) : std::string(std::strerror(errno));
-      ::close(file_);
+    file_ = Descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    if (!file_.open()) throw Error("runs", path_.string() + " cannot be made: " + std::strerror(errno));
+    if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
+      const auto who = errno == EWOULDBLOCK ? process_in(file_.get()) : std::string(std::strerror(errno));
       throw Error("runs", "run " + std::to_string(run) + " is being measured by " + who +
                               "; wait until that has ended, or stop it");
     }
-    if (is_still_there(file_, path_)) break;
-    ::close(file_);
+    if (is_still_there(file_.get(), path_)) break;
   }
   // For the message above; without it, that names no process.
   const auto number = std::to_string(::getpid());
   [[maybe_unused]] const bool told =
-      ::ftruncate(file_, 0) == 0 && ::pwrite(file_, number.data(), number.size(), 0) > 0;
+      ::ftruncate(file_.get(), 0) == 0 && ::pwrite(file_.get(), number.data(), number.size(), 0) > 0;
 }
 
 RunLock::~RunLock() {
   ::unlink(path_.c_str());
-  ::close(file_);
 }
 
 }  // namespace wide::app

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <string>
 
+#include "formats/descriptor.h"
+
 namespace wide::app {
 
 /// Held while a run is measured. The lock is the system's (flock), so that it goes with the process however
@@ -20,7 +22,7 @@ class RunLock {
 
  private:
   std::filesystem::path path_;
-  int file_ = -1;
+  Descriptor file_;
 };
 
 }  // namespace wide::app

@@ -59,15 +59,6 @@ Kernel prepare_front(const Call& call, const Offer&) {
 }
 
 // Moments, normalisation and each member's weights in one kernel of our own.
-Answer ask_one_pass(const Call& call) {
-  if (!call.operand_of(kX)) return refuse("the input is a constant");
-  if (!is_mapped(call, kX)) return refuse("the input is shared: it is normalised once");
-  if (!kernels::can_run_rows(call.results[0].dtype)) return refuse("no kernel for this dtype");
-  auto one = uniform_offer(call, Layout::kFront);
-  one.cost = kernel_cost(1.2 * total_bytes(call));
-  return offer(std::move(one));
-}
-
 Kernel prepare_one_pass(const Call& call, const Offer&) {
   return [groups = call.integer(kGroups), eps = call.real(kEps), call](std::span<const at::Tensor> in,
                                                                        std::span<at::Tensor> out) {
@@ -92,14 +83,15 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive group_norm() {
-  return {"group_norm",
-          {"aten.group_norm.default"},
-          nullptr,
-          {{"fused", ask, prepare},
-           {"front", ask_front, prepare_front},
-           {.name = "one_pass", .ask = ask_one_pass, .prepare = prepare_one_pass, .differentiable = false}},
-          nullptr,
-          samples};
+  return {
+      "group_norm",
+      {"aten.group_norm.default"},
+      nullptr,
+      {{"fused", ask, prepare},
+       {"front", ask_front, prepare_front},
+       {.name = "one_pass", .ask = ask_one_pass_norm, .prepare = prepare_one_pass, .differentiable = false}},
+      nullptr,
+      samples};
 }
 
 }  // namespace wide

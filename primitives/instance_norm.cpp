@@ -25,14 +25,9 @@ Kernel prepare(const Call& call, const Offer&) {
 
 // Moments and normalisation in one kernel of our own. x [N, B, C, …]
 Answer ask_one_pass(const Call& call) {
-  if (!call.operand_of(kX)) return refuse("the input is a constant");
-  if (!is_mapped(call, kX)) return refuse("the input is shared: it is normalised once");
   if (!call.flag(kFromInput) || call.operand_of(kMean) || call.operand_of(kVariance))
     return refuse("running statistics are left to ATen");
-  if (!kernels::can_run_rows(call.results[0].dtype)) return refuse("no kernel for this dtype");
-  auto one = uniform_offer(call, Layout::kFront);
-  one.cost = kernel_cost(1.2 * total_bytes(call));
-  return offer(std::move(one));
+  return ask_one_pass_norm(call);
 }
 
 Kernel prepare_one_pass(const Call& call, const Offer&) {

@@ -74,15 +74,9 @@ Kernel prepare_batched(const Call& call, const Offer&) {
 
 // One pass of our own: moments, normalisation and each member's weights.
 Answer ask_fused(const Call& call) {
-  if (!call.operand_of(kX)) return refuse("the input is a constant");
-  if (!is_mapped(call, kX)) return refuse("the input is shared: it is normalised once");
-  const auto dtype = call.results[0].dtype;
-  if (!kernels::can_run_rows(dtype)) return refuse("no kernel for this dtype");
-  if (call.is_none(is_layer_norm(call) ? 4 : 3) && dtype == at::kBFloat16)
+  if (call.is_none(is_layer_norm(call) ? 4 : 3) && call.results[0].dtype == at::kBFloat16)
     return refuse("the default eps of bfloat16 is left to ATen");
-  auto one = uniform_offer(call, Layout::kFront);
-  one.cost = kernel_cost(1.2 * total_bytes(call));
-  return offer(std::move(one));
+  return ask_one_pass_norm(call);
 }
 
 Kernel prepare_fused(const Call& call, const Offer& offer) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/operators.h"
+#include "primitives/kernels/rows.h"
 
 namespace wide {
 
@@ -79,6 +80,15 @@ Kernel keep_promises(const Call& call, const Offer& offer, Kernel kernel) {
 
 Kernel boxed_as_offered(const Call& call, const Offer& offer, Adapt adapt) {
   return keep_promises(call, offer, boxed(call, call.node, std::move(adapt)));
+}
+
+Answer ask_one_pass_norm(const Call& call) {
+  if (!call.operand_of(0)) return refuse("the input is a constant");
+  if (!is_mapped(call, 0)) return refuse("the input is shared: it is normalised once");
+  if (!kernels::can_run_rows(call.results[0].dtype)) return refuse("no kernel for this dtype");
+  auto one = uniform_offer(call, Layout::kFront);
+  one.cost = kernel_cost(1.2 * total_bytes(call));
+  return offer(std::move(one));
 }
 
 bool wants_gradients(std::span<const at::Tensor> operands) {

@@ -38,6 +38,9 @@ bool wants_gradients(std::span<const at::Tensor> operands);
 /// axes would not line up.
 std::optional<Offer> elementwise_offer(const Call& call, Layout layout);
 
+/// A norm of the mapped operand of argument 0 in one pass by kernels/rows.h, members in front; or why not.
+Answer ask_one_pass_norm(const Call& call);
+
 /// Integers as an argument.
 Argument ints_argument(const std::vector<std::int64_t>& values);
 

@@ -34,11 +34,10 @@ struct Imported {
   std::vector<CaseRecord> cases;
 };
 
-/// The inverse of report(). Throws wide::Error{"import", …} that names the place in the document.
-Imported from_report(const nlohmann::json& document);
-/// The same from text, case by case: at most 64 levels deep, no object with a field twice. Throws also
-/// nlohmann::json::exception, for what is no JSON.
-Imported from_report_text(const std::string& text);
+/// The inverse of report_text(), case by case: at most 64 levels deep, no object with a field twice. Throws
+/// wide::Error{"import", …} that names the place in the document, and nlohmann::json::exception for what is
+/// no JSON.
+Imported from_report(const std::string& text);
 
 /// One case alone, as in a report's `cases`; also the message from a worker process.
 nlohmann::json case_json(const CaseRecord& record, Samples samples = Samples::kInclude);
@@ -51,7 +50,7 @@ void write_report(const std::filesystem::path& path, const nlohmann::json& docum
 /// The same for any text.
 void write_text(const std::filesystem::path& path, std::string_view text);
 
-/// Reads a report file of at most 256 MiB, as from_report_text() does. Throws wide::Error{"import", …}.
+/// Reads a report file of at most 256 MiB, as from_report() does. Throws wide::Error{"import", …}.
 Imported read_report(const std::filesystem::path& path);
 
 }  // namespace wide::results

@@ -93,7 +93,7 @@ Imported read_report(const fs::path& path) {
   if (bytes > kMaxReportBytes)
     throw Error("import", path.string() + ": larger than 256 MiB, which no report is");
   try {
-    return from_report_text(read_text(path, bytes));
+    return from_report(read_text(path, bytes));
   } catch (const nlohmann::json::exception& fault) {
     // The parser shows what it read last, which may be a megabyte.
     throw Error("import", path.string() + ": this is no JSON report (" + printable(fault.what(), 200) + ")");

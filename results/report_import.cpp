@@ -331,17 +331,7 @@ CaseRecord case_from_json(const json& document) {
   return read_case(Place(document, ""));
 }
 
-Imported from_report(const json& document) {
-  const Place top(document, "");
-  Imported result{read_frame(top), {}};
-  const Place cases = top.member("cases");
-  for (std::size_t i = 0; i < cases.array().value().size(); ++i)
-    result.cases.push_back(read_case(cases.element(i)));
-  refuse_equal_keys(result.cases);
-  return result;
-}
-
-Imported from_report_text(const std::string& text) {
+Imported from_report(const std::string& text) {
   std::vector<CaseRecord> cases;
   std::exception_ptr fault;  // told after those of what stands behind the cases: another version explains all
   const json document = parse_report(text, [&](json&& one) {

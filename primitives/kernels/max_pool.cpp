@@ -13,8 +13,6 @@
 namespace wide::kernels {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;  // numbers per thread below which a second thread costs more
-
 struct Plane {
   const float* x;
   float* y;
@@ -73,7 +71,7 @@ at::Tensor max_pool2d(const at::Tensor& given, const Window& window, std::int64_
   const float* source = x.const_data_ptr<float>();
   float* target = y.mutable_data_ptr<float>();
   parallel_ranges(
-      x.numel() / (height * width), std::max<std::int64_t>(1, kGrain / (height * width)),
+      x.numel() / (height * width), std::max<std::int64_t>(1, kNumbersPerThread / (height * width)),
       [&](std::int64_t begin, std::int64_t end) {
         for (auto i = begin; i < end; ++i)
           pool_plane({source + i * height * width, target + i * rows * columns, height, width, rows, columns},

@@ -8,6 +8,9 @@
 
 namespace wide::kernels {
 
+/// Numbers below which a second thread costs more than it brings, where each is read and written once.
+inline constexpr std::int64_t kNumbersPerThread = 16384;
+
 /// Calls work(begin, end) for ranges that together are [0, count), at least `grain` in each, on as many
 /// threads as at::get_num_threads() says; on this one alone where there is work for one only, or in a
 /// parallel region.

@@ -15,8 +15,6 @@
 namespace wide::kernels {
 namespace {
 
-constexpr std::int64_t kGrain = 16384;  // numbers per thread below which a second thread costs more
-
 template <typename T>
 [[gnu::always_inline]] inline void scale_row(const T* x, T* y, T scale, T shift, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = x[i] * scale + shift;
@@ -111,43 +109,45 @@ WIDE_CLONES void normalize_double_group(const Group<double>& group) {
 // Rows of N members, R each: `one(member, row)` for every row, on as many threads as pay.
 template <typename Each>
 void for_rows(std::int64_t rows, std::int64_t per_member, std::int64_t length, const Each& each) {
-  parallel_ranges(rows, kGrain / std::max<std::int64_t>(1, length),
+  parallel_ranges(rows, kNumbersPerThread / std::max<std::int64_t>(1, length),
                   [&](std::int64_t begin, std::int64_t end) {
                     for (auto row = begin; row < end; ++row) each(row / per_member, row);
                   });
 }
 
-template <typename T, void (*kRun)(const Row<T>&)>
+// `run(x, y)` in the type that is computed in: `count` numbers that are of another go through two buffers.
+template <typename Work, typename T, typename Run>
+void in_work_type(const T* x, T* y, std::int64_t count, const Run& run) {
+  if constexpr (std::is_same_v<T, Work>) {
+    run(x, y);
+  } else {
+    thread_local std::vector<Work> in, out;
+    in.assign(x, x + count);
+    out.resize(in.size());
+    run(in.data(), out.data());
+    std::copy(out.begin(), out.end(), y);
+  }
+}
+
+// Where a member's weights begin; null where there are none.
+template <typename Work>
+const Work* numbers(const at::Tensor& weight) {
+  return weight.defined() ? weight.const_data_ptr<Work>() : nullptr;
+}
+
+template <typename T, typename Work, void (*kRun)(const Row<Work>&)>
 void normalize_all(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& y,
                    double eps, bool centred) {
   const auto per_member = x.size(1), length = x.size(2);
   const T* source = x.const_data_ptr<T>();
-  const T* weights = weight.defined() ? weight.const_data_ptr<T>() : nullptr;
-  const T* biases = bias.defined() ? bias.const_data_ptr<T>() : nullptr;
+  const Work *weights = numbers<Work>(weight), *biases = numbers<Work>(bias);
   T* target = y.mutable_data_ptr<T>();
   for_rows(x.size(0) * per_member, per_member, length, [&](std::int64_t member, std::int64_t row) {
-    kRun({source + row * length, weights ? weights + member * length : nullptr,
-          biases ? biases + member * length : nullptr, target + row * length, length, static_cast<T>(eps),
-          centred});
-  });
-}
-
-// bfloat16 by way of float, a row at a time.
-void normalize_halves(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                      const at::Tensor& y, double eps, bool centred) {
-  const auto per_member = x.size(1), length = x.size(2);
-  const auto* source = x.const_data_ptr<at::BFloat16>();
-  const float* weights = weight.defined() ? weight.const_data_ptr<float>() : nullptr;
-  const float* biases = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
-  auto* target = y.mutable_data_ptr<at::BFloat16>();
-  for_rows(x.size(0) * per_member, per_member, length, [&](std::int64_t member, std::int64_t row) {
-    thread_local std::vector<float> in, out;
-    in.assign(source + row * length, source + (row + 1) * length);
-    out.resize(in.size());
-    normalize_floats({in.data(), weights ? weights + member * length : nullptr,
-                      biases ? biases + member * length : nullptr, out.data(), length,
-                      static_cast<float>(eps), centred});
-    std::copy(out.begin(), out.end(), target + row * length);
+    const auto first = row * length;
+    in_work_type<Work>(source + first, target + first, length, [&](const Work* from, Work* to) {
+      kRun({from, weights ? weights + member * length : nullptr, biases ? biases + member * length : nullptr,
+            to, length, static_cast<Work>(eps), centred});
+    });
   });
 }
 
@@ -156,35 +156,19 @@ struct Groups {
   double eps;
 };
 
-// `kRun` on every group; what is not computed in `T` itself goes through two buffers of a group's size.
 template <typename T, typename Work, void (*kRun)(const Group<Work>&)>
 void normalize_all_groups(const Groups& about, const at::Tensor& x, const at::Tensor& weight,
                           const at::Tensor& bias, const at::Tensor& y) {
   const T* source = x.const_data_ptr<T>();
-  const Work* weights = weight.defined() ? weight.const_data_ptr<Work>() : nullptr;
-  const Work* biases = bias.defined() ? bias.const_data_ptr<Work>() : nullptr;
+  const Work *weights = numbers<Work>(weight), *biases = numbers<Work>(bias);
   T* target = y.mutable_data_ptr<T>();
   const auto per_member = about.batch * about.groups, size = about.channels * about.length;
   for_rows(about.members * per_member, per_member, size, [&](std::int64_t member, std::int64_t row) {
     const auto channel = (member * about.groups + row % about.groups) * about.channels;
-    Group<Work> group{nullptr,
-                      weights ? weights + channel : nullptr,
-                      biases ? biases + channel : nullptr,
-                      nullptr,
-                      about.channels,
-                      about.length,
-                      static_cast<Work>(about.eps)};
-    if constexpr (std::is_same_v<T, Work>) {
-      group.x = source + row * size, group.y = target + row * size;
-      kRun(group);
-    } else {
-      thread_local std::vector<Work> in, out;
-      in.assign(source + row * size, source + (row + 1) * size);
-      out.resize(in.size());
-      group.x = in.data(), group.y = out.data();
-      kRun(group);
-      std::copy(out.begin(), out.end(), target + row * size);
-    }
+    in_work_type<Work>(source + row * size, target + row * size, size, [&](const Work* from, Work* to) {
+      kRun({from, weights ? weights + channel : nullptr, biases ? biases + channel : nullptr, to,
+            about.channels, about.length, static_cast<Work>(about.eps)});
+    });
   });
 }
 
@@ -263,11 +247,11 @@ at::Tensor normalize_rows(const at::Tensor& given, const at::Tensor& given_weigh
   const bool centred = norm == Norm::kLayer;
   RECORD_FUNCTION("wide::normalize_rows", std::vector<c10::IValue>());
   if (x.scalar_type() == at::kFloat) {
-    normalize_all<float, normalize_floats>(x, weight, bias, y, eps, centred);
+    normalize_all<float, float, normalize_floats>(x, weight, bias, y, eps, centred);
   } else if (x.scalar_type() == at::kDouble) {
-    normalize_all<double, normalize_doubles>(x, weight, bias, y, eps, centred);
+    normalize_all<double, double, normalize_doubles>(x, weight, bias, y, eps, centred);
   } else {
-    normalize_halves(x, weight, bias, y, eps, centred);
+    normalize_all<at::BFloat16, float, normalize_floats>(x, weight, bias, y, eps, centred);
   }
   return y;
 }

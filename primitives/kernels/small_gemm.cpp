@@ -16,17 +16,8 @@ namespace {
 // Generated kernels do not block for the caches: beyond this their operands leave the second-level cache.
 constexpr std::int64_t kMostWork = 128LL * 256 * 256;
 constexpr std::int64_t kMostRows = 512;
-constexpr std::int64_t kGrain = 32768;  // multiply-adds per thread
-
-// What costs less than a call is done here; a call costs a microsecond.
-void apply(const Activation& epilogue, const at::Tensor& y, std::int64_t member, float* data) {
-  auto part = y.select(0, member);
-  if (epilogue.name == "relu") {
-    std::transform(data, data + part.numel(), data, [](float value) { return value < 0 ? 0.0F : value; });
-  } else {
-    epilogue.apply_in_place(part);
-  }
-}
+constexpr std::int64_t kGrain = 32768;   // multiply-adds per thread
+constexpr std::int64_t kCached = 32768;  // numbers that are still in the cache when the epilogue comes
 
 }  // namespace
 
@@ -57,15 +48,21 @@ at::Tensor SmallGemm::run(const at::Tensor& x, const at::Tensor& w, const at::Te
   const float* biases = biased_ ? bias.const_data_ptr<float>() : nullptr;
   float* ys = y.mutable_data_ptr<float>();
   const auto grain = std::max<std::int64_t>(1, kGrain / (rows_ * inner_ * columns_));
+  const auto block = std::max<std::int64_t>(1, kCached / (rows_ * columns_));
   const bool inference = c10::InferenceMode::is_enabled();
   parallel_ranges(x.size(0), grain, [&](std::int64_t begin, std::int64_t end) {
     const c10::InferenceMode mode(inference);
-    for (auto member = begin; member < end; ++member) {
-      float* target = ys + member * rows_ * columns_;
-      for (std::int64_t row = 0; biases && row < rows_; ++row)
-        std::copy_n(biases + member * columns_, columns_, target + row * columns_);
-      function_(ws + member * inner_ * columns_, xs + member * rows_ * inner_, target);
-      if (epilogue) apply(*epilogue, y, member, target);
+    for (auto first = begin; first < end; first += block) {
+      const auto last = std::min(end, first + block);
+      for (auto member = first; member < last; ++member) {
+        float* target = ys + member * rows_ * columns_;
+        for (std::int64_t row = 0; biases && row < rows_; ++row)
+          std::copy_n(biases + member * columns_, columns_, target + row * columns_);
+        function_(ws + member * inner_ * columns_, xs + member * rows_ * inner_, target);
+      }
+      if (!epilogue) continue;
+      auto products = y.narrow(0, first, last - first);
+      epilogue->apply_in_place(products);
     }
   });
   return y;

@@ -18,7 +18,7 @@ class SmallGemm {
   SmallGemm(std::int64_t rows, std::int64_t inner, std::int64_t columns, bool biased);
 
   /// All tensors dense float32; `bias` [N, columns] where the product is biased. `epilogue`, when given, is
-  /// applied to each member's product while that is in the cache, on any thread. Not differentiable.
+  /// applied to a few members' products while they are in the cache, on any thread. Not differentiable.
   at::Tensor run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias,
                  const Activation* epilogue = nullptr) const;
 

@@ -256,7 +256,7 @@ TEST(HostileNames, AreKeptByTheDatabaseAndTheReport) {
     ASSERT_EQ(cases.size(), 3u);
     EXPECT_EQ(cases[0].subject, valid_utf8(name));
     const auto document = report(store.run(id), cases);
-    const Imported back = from_report(nlohmann::json::parse(document.dump()));
+    const Imported back = from_report(document.dump());
     ASSERT_EQ(report(back.run, back.cases).dump(), document.dump());
     ASSERT_EQ(describe(back.cases[0]), describe(cases[0]));
     EXPECT_FALSE(has(script_json(document), "<"));

@@ -170,7 +170,7 @@ class ImportFuzz : public testing::TestWithParam<Kind> {
     const auto cases = store_.cases(id);
     ASSERT_EQ(cases.size(), read.cases.size());
     const std::string first = report(run, cases).dump();
-    const Imported again = from_report(json::parse(first));
+    const Imported again = from_report(first);
     EXPECT_EQ(report(again.run, again.cases).dump(), first);
   }
 

@@ -228,12 +228,12 @@ TEST_F(StoreTest, TakesEveryNameAsItIs) {
   EXPECT_EQ(store.unfinished_run(run.settings, run.machine),
             std::nullopt);  // done, and no fault on odd bytes
   EXPECT_EQ(store.runs().size(), 1u);
-  EXPECT_EQ(from_report(report(store.run(id), cases)).cases.size(), names.size());
+  EXPECT_EQ(from_report(report_text(store.run(id), cases)).cases.size(), names.size());
 }
 
 TEST_F(StoreTest, ImportsAReportOnce) {
   const auto document = report(sample_run(), {passed_case(), failed_case()});
-  const Imported imported = from_report(document);
+  const Imported imported = from_report(document.dump());
   Store store = open();
   const auto id = store.import_run(imported.run, imported.cases);
   EXPECT_EQ(store.run(id).origin, "imported");
