@@ -45,13 +45,7 @@ WIDE_CLONES void pool_plane(const Plane& plane, const Window& window) {
         const auto end = std::min(plane.columns, (plane.width - offset + stride - 1) / stride);
         const float* x = plane.x + h * plane.width + first * stride + offset;
         float* y = plane.y + row * plane.columns + first;
-        if (stride == 1) {
-          take_larger(x, y, 1, end - first);
-        } else if (stride == 2) {
-          take_larger(x, y, 2, end - first);
-        } else {
-          take_larger(x, y, stride, end - first);
-        }
+        take_larger(x, y, stride, end - first);
       }
     }
   }
