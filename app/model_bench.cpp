@@ -384,7 +384,7 @@ class ModelBench final : public gui::Bench {
     for (const auto& stage : build.stages)
       view.stages.push_back({stage.name, stage.text, stage.milliseconds});
     for (const auto& one : build.planned.options) {
-      view.schedules.push_back({describe(one.schedule, model.members()), one.predicted / 1e3,
+      view.schedules.push_back({describe(one.schedule, model.members(), graph.device), one.predicted / 1e3,
                                 one.measured / 1e3, one.schedule == build.planned.schedule});
     }
   }

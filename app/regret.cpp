@@ -23,7 +23,7 @@ constexpr profiler::StoppingRule kExact{.min_rounds = 15,
                                         .warmup_seconds = 0.2};
 
 std::string summary(const Build& build, std::int64_t members) {
-  auto text = describe(build.planned.schedule, members) + ":";
+  auto text = describe(build.planned.schedule, members, build.optimized.device) + ":";
   for (const auto& node : build.plan().nodes) {
     if (node.strategy == kConstantStrategy) continue;
     text.append(" ").append(node.strategy);

@@ -18,8 +18,9 @@ SeparateRuns::SeparateRuns(WideModel& model, std::span<const ModelInput> inputs)
     std::size_t user = 0;
     for (const auto& input : graph_.inputs) {
       // Copies: a stacked input is not a separate one.
-      values.emplace_back(input.kind == InputKind::kUser ? inputs[user++].member(i).clone()
-                                                         : member.tensors.at(input.target).clone());
+      const auto& tensor =
+          input.kind == InputKind::kUser ? inputs[user++].member(i) : member.tensors.at(input.target);
+      values.emplace_back(tensor.to(graph_.device).clone());
     }
     values_.push_back(std::move(values));
   }

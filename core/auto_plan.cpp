@@ -23,9 +23,12 @@ constexpr double kHopeless = 1.3;
 // Only where one thread could be better than several: below it, waking the others costs as much as the work.
 constexpr double kTinyNanoseconds = 500'000;
 
+// Beyond it streams of one GPU wait for each other's kernels, and for this thread to launch them.
+constexpr std::int64_t kMostStreams = 8;
+
 // libtorch's threads inside one program of the schedule.
-int inner_threads(const Schedule& schedule) {
-  return schedule.workers > 1 ? 1 : schedule.threads;
+int inner_threads(const Schedule& schedule, at::Device device) {
+  return schedule.workers > 1 && device.is_cpu() ? 1 : schedule.threads;
 }
 
 class WithThreads {
@@ -57,6 +60,8 @@ class AutoPlanner {
     for (const auto& input : request.parts.inputs) text += input.mapped ? 'm' : 's';
     key_ = "schedule " + std::to_string(fnv1a(text)) + " N=" + std::to_string(request.parts.members) +
            " threads=" + std::to_string(at::get_num_threads()) + " ";
+    if (!device().is_cpu()) key_.append("on ").append(request.parts.device.name).append(" ");
+    if (!device().is_cpu() && request.parts.static_memory) key_.append("recorded ");
   }
 
   PlannedExecution run() {
@@ -70,6 +75,18 @@ class AutoPlanner {
   }
 
  private:
+  at::Device device() const { return request_.parts.device.device; }
+
+  std::vector<Schedule> schedules() const {
+    return possible_schedules(request_.parts.members, at::get_num_threads(), device());
+  }
+
+  // What is timed is what the device has done, not what it was given.
+  StopwatchOptions settled(StopwatchOptions options) const {
+    if (!device().is_cpu()) options.settle = [device = device()] { synchronize(device); };
+    return options;
+  }
+
   Plan plan_of(std::int64_t members, bool may_be_alone) {
     const auto& parts = request_.parts;
     const std::vector<ValueState> inputs(parts.inputs.begin(), parts.inputs.end());
@@ -78,7 +95,7 @@ class AutoPlanner {
   }
 
   Plans plans_of(const Schedule& schedule) {
-    const WithThreads threads(inner_threads(schedule));
+    const WithThreads threads(inner_threads(schedule, device()));
     const auto members = request_.parts.members;
     const bool divided = schedule.chunk < members;
     Plans plans{plan_of(schedule.chunk, divided), {}};
@@ -87,7 +104,7 @@ class AutoPlanner {
   }
 
   PlannedExecution build(const Schedule& schedule, Plans plans) {
-    const WithThreads threads(inner_threads(schedule));
+    const WithThreads threads(inner_threads(schedule, device()));
     Execution execution(request_.parts, schedule, plans.plan, plans.rest ? &*plans.rest : nullptr);
     return {schedule, std::move(plans.plan), std::move(plans.rest), std::move(execution), {}};
   }
@@ -102,7 +119,7 @@ class AutoPlanner {
     if (!tuner_.book().find(key_ + "done")) return std::nullopt;
     std::optional<Schedule> best;
     double least = std::numeric_limits<double>::infinity();
-    for (const auto& schedule : possible_schedules(request_.parts.members, at::get_num_threads())) {
+    for (const auto& schedule : schedules()) {
       const auto time = tuner_.book().find(key(schedule));
       if (!time) continue;
       options_.push_back({schedule, 0, *time});
@@ -124,15 +141,17 @@ class AutoPlanner {
 
   PlannedExecution measure() {
     std::vector<PlannedExecution> built;
-    for (const auto& schedule : possible_schedules(request_.parts.members, at::get_num_threads())) {
-      if (tuner_.options().progress) tuner_.options().progress(describe(schedule, request_.parts.members));
+    for (const auto& schedule : schedules()) {
+      if (tuner_.options().progress)
+        tuner_.options().progress(describe(schedule, request_.parts.members, device()));
       auto plans = plans_of(schedule);
       ScheduleOption option{schedule, predicted(schedule, plans), 0};
       if (built.empty() || worth_building(schedule, option.predicted)) {
         built.push_back(build(schedule, std::move(plans)));
         const std::function<void()> run = [&] { (void)built.back().execution.run(request_.example, pool_); };
         const double first = time_in_turns(
-            std::span(&run, 1), {.rounds = 1, .sample_us = 100, .seconds_each = 0.1, .least_rounds = 1})[0];
+            std::span(&run, 1),
+            settled({.rounds = 1, .sample_us = 100, .seconds_each = 0.1, .least_rounds = 1}))[0];
         best_so_far_ = std::min(best_so_far_, first);
       }
       options_.push_back(option);
@@ -144,7 +163,7 @@ class AutoPlanner {
     std::vector<std::function<void()>> runs;
     for (const auto& one : built)
       runs.emplace_back([&] { (void)one.execution.run(request_.example, pool_); });
-    const auto times = time_in_turns(runs, kPass);
+    const auto times = time_in_turns(runs, settled(kPass));
     for (std::size_t i = 0; i < built.size(); ++i) {
       if (!std::isfinite(times[i])) continue;
       tuner_.book().add(key(built[i].schedule), times[i]);
@@ -181,7 +200,7 @@ Plan plan_from_choices(const PlanRequest& request, std::int64_t members,
 
 }  // namespace
 
-std::vector<Schedule> possible_schedules(std::int64_t members, int threads) {
+std::vector<Schedule> possible_schedules(std::int64_t members, int threads, at::Device device) {
   std::vector<Schedule> schedules;
   const auto add = [&](std::int64_t chunk, int workers, int inner) {
     const Schedule one{chunk, workers, inner};
@@ -189,9 +208,16 @@ std::vector<Schedule> possible_schedules(std::int64_t members, int threads) {
         std::find(schedules.begin(), schedules.end(), one) == schedules.end())
       schedules.push_back(one);
   };
-  const auto programs = std::min<std::int64_t>(members, threads);
   add(members, 1, 0);
   if (members == 1) return schedules;
+  if (!device.is_cpu()) {
+    // A member to a stream, as many streams as can be of use; halves side by side; and one after the other.
+    add(1, static_cast<int>(std::min<std::int64_t>(members, kMostStreams)), 0);
+    add((members + 1) / 2, 2, 0);
+    add(1, 1, 0);
+    return schedules;
+  }
+  const auto programs = std::min<std::int64_t>(members, threads);
   if (threads > 1) {
     add(1, static_cast<int>(programs), 0);
     add((members + programs - 1) / programs, static_cast<int>(programs), 0);

@@ -52,7 +52,8 @@ PlannedExecution plan_execution(const PlanRequest& request, Tuner& tuner, Memory
 PlannedExecution restore(const PlanRequest& request, const StoredPlan& stored);
 StoredPlan store(const Graph& graph, std::int64_t members, const PlannedExecution& planned);
 
-/// The schedules worth trying for `members` on `threads` threads, the plain one first.
-std::vector<Schedule> possible_schedules(std::int64_t members, int threads);
+/// The schedules worth trying for `members` on the CPU with `threads` threads, or on another device with its
+/// streams, the plain one first.
+std::vector<Schedule> possible_schedules(std::int64_t members, int threads, at::Device device = at::kCPU);
 
 }  // namespace wide

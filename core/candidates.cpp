@@ -17,8 +17,13 @@ double own_arithmetic(const Primitive* primitive, const Call& call) {
   return 0;
 }
 
+Answer ask(const Strategy& strategy, const Call& call) {
+  if (strategy.cpu_only && !call.device.is_cpu()) return refuse("it is made for the CPU only");
+  return strategy.ask(call);
+}
+
 void consider(const Strategy& strategy, double beyond, NodeCandidates& node) {
-  auto answer = strategy.ask(node.call);
+  auto answer = ask(strategy, node.call);
   if (answer.offers.empty()) node.refusals.push_back({std::string(strategy.name), std::move(answer.refusal)});
   for (auto& offer : answer.offers) {
     offer.cost += beyond;
@@ -76,7 +81,7 @@ std::vector<ValueState> spread_states(const Graph& graph, const std::vector<Valu
 Call make_call(const Graph& graph, const Node& node, const std::vector<ValueState>& states,
                std::int64_t members) {
   auto local = localize(node);
-  Call call{std::move(local.node), members, {}, {}};
+  Call call{std::move(local.node), members, {}, {}, graph.device};
   for (const auto id : local.operands) {
     const auto index = static_cast<std::size_t>(id);
     call.operands.push_back({concrete(graph.values[index]), states[index].mapped, {}});

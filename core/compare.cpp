@@ -33,8 +33,9 @@ std::string nine_digits(double value) {
   return {buffer, end};
 }
 
-// Complex numbers compare as pairs of reals.
+// On the CPU; complex numbers compare as pairs of reals.
 at::Tensor as_double(at::Tensor tensor) {
+  tensor = tensor.cpu();
   if (tensor.is_complex()) tensor = at::view_as_real(tensor.to(at::kComplexDouble));
   return tensor.to(at::kDouble).contiguous();
 }
@@ -124,7 +125,7 @@ Difference compare(const at::Tensor& got, const at::Tensor& expected, const Tole
 
 bool same_bits(const at::Tensor& a, const at::Tensor& b) {
   if (a.is_same(b)) return true;
-  const auto x = a.contiguous(), y = b.contiguous();
+  const auto x = a.cpu().contiguous(), y = b.cpu().contiguous();
   return x.sizes() == y.sizes() && x.scalar_type() == y.scalar_type() &&
          (x.nbytes() == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0);
 }

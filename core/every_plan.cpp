@@ -42,7 +42,7 @@ EveryPlan every_plan(const Build& build, std::int64_t members, std::size_t most)
   const auto& inputs = build.inputs;
   EveryPlan all;
   const ConversionCost none = [](const ConcreteType&, Layout, Layout) { return 0.0; };
-  for (const auto& schedule : possible_schedules(members, at::get_num_threads())) {
+  for (const auto& schedule : possible_schedules(members, at::get_num_threads(), graph.device)) {
     if (members % schedule.chunk != 0) continue;  // a last program of fewer would need plans of its own
     if (schedule.chunk == 1 && members > 1) {
       all.plans.push_back({members, schedule, choices_of(graph, plan_alone(graph, inputs)), {}});

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/observe.h"
+#include "core/recorded_pass.h"
 #include "core/side_by_side.h"
 
 namespace wide {
@@ -36,7 +37,7 @@ bool is_alone(const Plan& plan) {
 
 }  // namespace
 
-std::string describe(const Schedule& schedule, std::int64_t members) {
+std::string describe(const Schedule& schedule, std::int64_t members, at::Device device) {
   const auto programs = (members + schedule.chunk - 1) / schedule.chunk;
   std::string text = std::to_string(members) + (members == 1 ? " member" : " members");
   if (programs == 1) {
@@ -47,7 +48,8 @@ std::string describe(const Schedule& schedule, std::int64_t members) {
   if (schedule.chunk > 1)
     text += " in " + std::to_string(programs) + " programs of " + std::to_string(schedule.chunk);
   if (schedule.workers > 1) {
-    text += ", " + std::to_string(schedule.workers) + " at a time on a thread each";
+    text.append(", ").append(std::to_string(schedule.workers)).append(" at a time on a ");
+    text.append(device.is_cpu() ? "thread each" : "stream each");
   } else {
     text += schedule.chunk > 1 ? ", one after the other" : " one after the other";
     if (schedule.threads == 1) text += " on one thread";
@@ -56,7 +58,9 @@ std::string describe(const Schedule& schedule, std::int64_t members) {
 }
 
 Execution::Execution(const Parts& parts, const Schedule& schedule, const Plan& plan, const Plan* rest)
-    : schedule_(schedule) {
+    : schedule_(schedule), device_(parts.device.device) {
+  const bool records = parts.static_memory && parts.device.record;
+  const bool plans_memory = parts.static_memory && device_.is_cpu() && !records;
   const auto states = spread_states(parts.graph, {parts.inputs.begin(), parts.inputs.end()});
   for (const auto& output : parts.graph.outputs) {
     const auto* ref = output.value.ref();
@@ -68,9 +72,14 @@ Execution::Execution(const Parts& parts, const Schedule& schedule, const Plan& p
     const bool alone = is_alone(own);
     const auto constants = parts_of(parts.constants, first, count, alone);
     parts_.push_back({first, count, alone, Program(parts.graph, own, constants, count),
-                      parts.static_memory ? std::make_unique<MemoryPlan>() : nullptr});
+                      plans_memory ? std::make_unique<MemoryPlan>() : nullptr});
   }
+  if (records) recorded_ = std::make_unique<RecordedPass>(parts.device.record);
 }
+
+Execution::~Execution() = default;
+Execution::Execution(Execution&&) noexcept = default;
+Execution& Execution::operator=(Execution&&) noexcept = default;
 
 std::size_t Execution::instructions() const {
   std::size_t sum = 0;
@@ -109,13 +118,25 @@ MemoryPlan::Statistics Execution::memory() const {
 }
 
 std::vector<ExecutionOutput> Execution::run(std::span<const WideTensor> inputs, MemoryPool& pool) const {
+  if (!recorded_ || !c10::InferenceMode::is_enabled()) return run_parts(inputs, pool);
+  return recorded_->run(inputs, [&](std::span<const WideTensor> given) { return run_parts(given, pool); });
+}
+
+std::vector<ExecutionOutput> Execution::run_parts(std::span<const WideTensor> inputs,
+                                                  MemoryPool& pool) const {
   std::vector<std::vector<WideTensor>> results(parts_.size());
   const bool inference = c10::InferenceMode::is_enabled();
   const auto run_one = [&](std::size_t i) {
     const c10::InferenceMode mode(inference);
     results[i] = run_part(parts_[i], inputs, pool);
   };
-  if (schedule_.workers > 1 && parts_.size() > 1) {
+  if (!device_.is_cpu()) {
+    if (parts_.size() == 1 || schedule_.workers == 1) {
+      for (std::size_t i = 0; i < parts_.size(); ++i) run_one(i);
+    } else {
+      run_on_streams(device_, parts_.size(), static_cast<std::size_t>(schedule_.workers), run_one);
+    }
+  } else if (schedule_.workers > 1 && parts_.size() > 1) {
     run_side_by_side(parts_.size(), static_cast<std::size_t>(schedule_.workers), run_one);
   } else if (schedule_.threads == 1 && at::get_num_threads() > 1) {
     run_side_by_side(parts_.size(), 1, run_one);

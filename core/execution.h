@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/device.h"
 #include "core/memory_plan.h"
 #include "core/memory_pool.h"
 #include "core/plan.h"
@@ -14,15 +15,18 @@
 
 namespace wide {
 
+class RecordedPass;
+
 /// How members are divided among programs, and programs among threads.
 struct Schedule {
   std::int64_t chunk = 1;  ///< members of a program; the last has the rest
-  int workers = 1;  ///< programs at a time, a thread each; then libtorch has one thread in each of them
+  int workers =
+      1;  ///< programs at a time, each on a thread, where libtorch has that one; on a GPU on a stream
   int threads = 0;  ///< libtorch's threads where `workers` is 1; 0: as many as it has outside
   bool operator==(const Schedule&) const = default;
 };
 /// "8 members at once", "2 programs of 4 members, 2 at a time", "8 members one at a time".
-std::string describe(const Schedule& schedule, std::int64_t members);
+std::string describe(const Schedule& schedule, std::int64_t members, at::Device device = at::kCPU);
 
 /// What an execution gives of one output of the graph.
 struct ExecutionOutput {
@@ -33,13 +37,18 @@ struct ExecutionOutput {
 /// A graph ready to run by a schedule. Runs of one execution may not overlap.
 class Execution {
  public:
+  ~Execution();
+  Execution(Execution&&) noexcept;
+  Execution& operator=(Execution&&) noexcept;
+
   /// What an execution is made of.
   struct Parts {
     const Graph& graph;
     std::span<const ValueState> inputs;     ///< of all members
     std::span<const WideTensor> constants;  ///< of all members, by index into Graph::inputs
     std::int64_t members;
-    bool static_memory = false;  ///< each program has a MemoryPlan
+    bool static_memory = false;  ///< on the CPU each program has a MemoryPlan; elsewhere passes are recorded
+    ComputeDevice device = {};
   };
   /// `plan` is for programs of `schedule.chunk` members, `rest` for the last one where it has fewer.
   Execution(const Parts& parts, const Schedule& schedule, const Plan& plan, const Plan* rest);
@@ -51,6 +60,8 @@ class Execution {
   void poison();
   /// Sums over the programs.
   MemoryPlan::Statistics memory() const;
+  /// What became of recording passes; null where they are not to be recorded.
+  const RecordedPass* recorded() const { return recorded_.get(); }
 
   const Schedule& schedule() const { return schedule_; }
   std::size_t instructions() const;
@@ -62,12 +73,15 @@ class Execution {
     Program program;
     std::unique_ptr<MemoryPlan> memory;  ///< null: all from the pool
   };
+  std::vector<ExecutionOutput> run_parts(std::span<const WideTensor> inputs, MemoryPool& pool) const;
   std::vector<WideTensor> run_part(const Part& part, std::span<const WideTensor> inputs,
                                    MemoryPool& pool) const;
 
   Schedule schedule_;
+  at::Device device_;
   std::vector<Part> parts_;
   std::vector<bool> mapped_outputs_;
+  std::unique_ptr<RecordedPass> recorded_;
 };
 
 }  // namespace wide

@@ -92,6 +92,7 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<GraphOutput> outputs;
   std::map<std::string, formats::Range> ranges;  ///< what the exporter promised of each symbol
+  at::Device device = at::kCPU;                  ///< where its tensors lie and its operators run
 
   ValueId add_value(std::string value_name, bool tensor, std::optional<TensorType> type = std::nullopt);
   /// A name not used yet, made from `stem`.

@@ -29,6 +29,7 @@ struct Call {
   std::int64_t members = 1;  ///< N
   std::vector<Operand> operands;
   std::vector<ConcreteType> results;  ///< of one member
+  at::Device device = at::kCPU;       ///< where the operands lie
 
   /// The operand in argument `index`, or nothing when it is None or a constant.
   std::optional<std::size_t> operand_of(std::size_t index) const;
@@ -72,6 +73,7 @@ struct Strategy {
   Kernel (*prepare)(const Call& call, const Offer& offer);
   bool differentiable = true;  ///< false: a kernel of our own that autograd cannot see into
   bool random = false;         ///< draws for member i what it draws alone; others never run nodes that draw
+  bool cpu_only = false;       ///< never offered on another device
   bool on_request = false;  ///< computes something else than the members alone: only where the user names it
 };
 

@@ -143,7 +143,8 @@ class ProgramBuilder {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (depends_on_shape_only(node.op)) {
         const auto& wanted = call.operands[i].type;
-        inputs.push_back(at::empty({}, at::TensorOptions().dtype(wanted.dtype)).expand(wanted.shape));
+        inputs.push_back(
+            at::empty({}, at::TensorOptions(graph_.device).dtype(wanted.dtype)).expand(wanted.shape));
       } else {
         inputs.push_back(constants_[slots_.at({operands[i], Layout::kShared})]);
       }

@@ -55,7 +55,7 @@ std::optional<std::vector<at::Tensor>> run_double(WideModel& model, std::int64_t
     const auto tensor = input.kind == InputKind::kUser
                             ? inputs[user++].member(i)
                             : model.member_list()[static_cast<std::size_t>(i)].tensors.at(input.target);
-    const auto wide = tensor.to(widened(tensor.scalar_type()));
+    const auto wide = tensor.to(graph.device, widened(tensor.scalar_type()));
     values.emplace_back(wide.is_same(tensor) || wide.is_alias_of(tensor) ? tensor.clone() : wide);
   }
   try {

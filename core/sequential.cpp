@@ -1,13 +1,13 @@
 #include "core/sequential.h"
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
 #include <array>
 #include <memory>
 
 #include "core/cost.h"
+#include "core/device.h"
 #include "core/observe.h"
 #include "core/operators.h"
 #include "core/torch_bridge.h"
@@ -102,19 +102,20 @@ Kernel once(const Call& call) {
   };
 }
 
-MemberStreams::MemberStreams(const std::vector<std::uint64_t>& seeds) {
-  for (const auto seed : seeds) generators_.push_back(at::detail::createCPUGenerator(seed));
+MemberStreams::MemberStreams(const std::vector<std::uint64_t>& seeds, at::Device device) : device_(device) {
+  for (const auto seed : seeds) generators_.push_back(new_generator(device, seed));
 }
 
 MemberStreams::Active::Active(MemberStreams* streams)
-    : previous_(current_streams), outside_(at::detail::getDefaultCPUGenerator().get_state()) {
+    : previous_(current_streams),
+      device_(streams ? streams->device_ : at::kCPU),
+      outside_(default_generator(device_).get_state()) {
   current_streams = streams;
 }
 
 MemberStreams::Active::~Active() {
   current_streams = previous_;
-  auto generator = at::detail::getDefaultCPUGenerator();
-  generator.set_state(outside_);
+  default_generator(device_).set_state(outside_);
 }
 
 MemberStreams* MemberStreams::current() {
@@ -122,12 +123,11 @@ MemberStreams* MemberStreams::current() {
 }
 
 void MemberStreams::enter(std::size_t i) {
-  auto generator = at::detail::getDefaultCPUGenerator();
-  generator.set_state(generators_[i].get_state());
+  default_generator(device_).set_state(generators_[i].get_state());
 }
 
 void MemberStreams::leave(std::size_t i) {
-  generators_[i].set_state(at::detail::getDefaultCPUGenerator().get_state());
+  generators_[i].set_state(default_generator(device_).get_state());
 }
 
 }  // namespace wide

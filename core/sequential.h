@@ -25,7 +25,7 @@ Kernel once(const Call& call);
 class MemberStreams {
  public:
   /// Seeds member i with `seeds[i]`.
-  explicit MemberStreams(const std::vector<std::uint64_t>& seeds);
+  explicit MemberStreams(const std::vector<std::uint64_t>& seeds, at::Device device = at::kCPU);
 
   /// While it lives, sequential kernels of this thread switch the default generator from member to member; at
   /// its end the generator is as it was before.
@@ -38,6 +38,7 @@ class MemberStreams {
 
    private:
     MemberStreams* previous_;
+    at::Device device_;
     at::Tensor outside_;
   };
 
@@ -50,6 +51,7 @@ class MemberStreams {
   at::Generator& generator(std::size_t i) { return generators_[i]; }
 
  private:
+  at::Device device_;
   std::vector<at::Generator> generators_;
 };
 

@@ -1,12 +1,12 @@
 #include "core/specialize.h"
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/device.h"
 #include "core/interpreter.h"
 #include "core/rewriter.h"
 #include "core/scalar_ops.h"
@@ -127,22 +127,21 @@ class Specializer {
 // What the run draws must not move the caller's random stream.
 class KeptGenerator {
  public:
-  KeptGenerator() : state_(at::detail::getDefaultCPUGenerator().get_state()) {}
-  ~KeptGenerator() {
-    auto generator = at::detail::getDefaultCPUGenerator();
-    generator.set_state(state_);
-  }
+  explicit KeptGenerator(at::Device device)
+      : generator_(default_generator(device)), state_(generator_.get_state()) {}
+  ~KeptGenerator() { generator_.set_state(state_); }
   KeptGenerator(const KeptGenerator&) = delete;
   KeptGenerator& operator=(const KeptGenerator&) = delete;
 
  private:
+  at::Generator generator_;
   at::Tensor state_;
 };
 
 }  // namespace
 
 Specialized specialize(const Graph& graph, std::span<const c10::IValue> inputs) {
-  const KeptGenerator kept;
+  const KeptGenerator kept(graph.device);
   return Specializer(graph, inputs).run();
 }
 

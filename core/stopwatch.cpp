@@ -82,9 +82,14 @@ class Race {
   }
 
   double time_of(const Runner& runner, int repeats) const {
-    const double start = now_();
+    const double start = settled_now();
     for (int i = 0; i < repeats; ++i) (*runner.function)();
-    return (now_() - start) / repeats;
+    return (settled_now() - start) / repeats;
+  }
+
+  double settled_now() const {
+    if (options_.settle) options_.settle();
+    return now_();
   }
 
   // The first call pays for what is made once; the second says how long a call takes.

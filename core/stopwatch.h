@@ -14,6 +14,8 @@ struct StopwatchOptions {
   int least_rounds = 5;
   double hopeless = 1.5;             ///< after `least_rounds`, one this much slower than the best is given up
   std::function<double()> now = {};  ///< nanoseconds; the steady clock where none is given
+  /// Called before the clock is read: waits for what the functions gave a device to do. May be empty.
+  std::function<void()> settle = {};
 };
 
 /// Nanoseconds of a call of each; infinity for one that throws. That of the best is the lower quartile of its

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "core/cost.h"
+#include "core/device.h"
 #include "core/stopwatch.h"
 #include "core/text.h"
 #include "core/torch_bridge.h"
@@ -26,13 +27,21 @@ std::string concrete_text(const ConcreteType& type) {
 }
 
 // What a time depends on beside the operator.
-std::string environment(std::int64_t members) {
+std::string environment(std::int64_t members, const std::string& device) {
   std::string text = " N=";
   text.append(std::to_string(members)).append(" threads=").append(std::to_string(at::get_num_threads()));
+  if (!device.empty()) text.append(" on ").append(device);
   return text;
 }
 
-std::string node_key(const NodeCandidates& node, const std::vector<bool>& constant) {
+StopwatchOptions stopwatch(at::Device device) {
+  StopwatchOptions options;
+  if (!device.is_cpu()) options.settle = [device] { synchronize(device); };
+  return options;
+}
+
+std::string node_key(const NodeCandidates& node, const std::vector<bool>& constant,
+                     const std::string& device) {
   // Values are numbered in the call, so the text needs names for them.
   Graph names;
   for (std::size_t i = 0; i < node.operands.size(); ++i) names.add_value(std::to_string(i), true);
@@ -44,7 +53,7 @@ std::string node_key(const NodeCandidates& node, const std::vector<bool>& consta
     key.append(" ").append(concrete_text(operand.type)).append(operand.mapped ? "m" : "s");
     key.append(constant[i] ? "c" : "");
   }
-  return key.append(environment(node.call.members));
+  return key.append(environment(node.call.members, device));
 }
 
 std::string candidate_key(const std::string& node, const Candidate& candidate) {
@@ -57,8 +66,8 @@ std::string candidate_key(const std::string& node, const Candidate& candidate) {
 }
 
 // One member's values: positive floats, and integers that are valid as indices of anything.
-at::Tensor made_up(const ConcreteType& type, std::vector<std::int64_t> shape) {
-  const auto options = at::TensorOptions().dtype(type.dtype);
+at::Tensor made_up(const ConcreteType& type, std::vector<std::int64_t> shape, at::Device device) {
+  const auto options = at::TensorOptions(device).dtype(type.dtype);
   if (at::isFloatingType(type.dtype) || at::isComplexType(type.dtype)) {
     auto tensor = at::empty(shape, options);
     if (type.dtype == at::kFloat || type.dtype == at::kDouble || type.dtype == at::kBFloat16 ||
@@ -69,9 +78,9 @@ at::Tensor made_up(const ConcreteType& type, std::vector<std::int64_t> shape) {
   return at::zeros(shape, options);
 }
 
-at::Tensor operand_in(const Operand& operand, Layout layout, std::int64_t members) {
+at::Tensor operand_in(const Operand& operand, Layout layout, std::int64_t members, at::Device device) {
   const auto from = operand.mapped ? Layout::kFront : Layout::kShared;
-  const auto tensor = made_up(operand.type, physical_shape(operand.type, from, members));
+  const auto tensor = made_up(operand.type, physical_shape(operand.type, from, members), device);
   return convert(tensor, from, layout, operand.type, members);
 }
 
@@ -81,7 +90,7 @@ std::function<void()> runnable(const NodeCandidates& node, const Candidate& cand
   auto call = node.call;
   std::vector<at::Tensor> operands;
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
-    operands.push_back(operand_in(call.operands[i], candidate.offer.operands[i], call.members));
+    operands.push_back(operand_in(call.operands[i], candidate.offer.operands[i], call.members, call.device));
     if (constant[i]) call.operands[i].constant = operands.back();
   }
   auto kernel = candidate.strategy->prepare(call, candidate.offer);
@@ -131,7 +140,7 @@ void Tuner::measure(NodeCandidates& node, const std::vector<bool>& constant,
       runs.emplace_back([] { throw std::bad_alloc(); });
     }
   }
-  const auto times = time_in_turns(runs);
+  const auto times = time_in_turns(runs, stopwatch(node.call.device));
   for (std::size_t i = 0; i < times.size(); ++i) {
     // One that cannot be timed on made-up values may still be right on real ones: it keeps its estimate.
     if (!std::isfinite(times[i])) continue;
@@ -146,7 +155,7 @@ void Tuner::settle(NodeCandidates& node, const std::vector<ValueState>& states) 
   std::vector<bool> constant;
   for (const auto id : node.operands) constant.push_back(states[static_cast<std::size_t>(id)].constant);
   drop_far(node);
-  const auto text = node_key(node, constant);
+  const auto text = node_key(node, constant, device_.name);
   std::vector<std::string> keys;
   for (const auto& candidate : node.candidates) keys.push_back(candidate_key(text, candidate));
   if (recall(node, keys) || !may_measure()) return;
@@ -161,13 +170,13 @@ double Tuner::conversion(const ConcreteType& type, Layout from, Layout to, std::
   if (options_.tuning == Tuning::kEstimate) return estimate;
   std::string key = "convert ";
   key.append(concrete_text(type)).append(" ").append(name(from)).append(">").append(name(to));
-  key.append(environment(members));
+  key.append(environment(members, device_.name));
   if (const auto known = book_.find(key)) return *known;
   if (!may_measure()) return estimate;
   const Operand operand{type, from != Layout::kShared, {}};
-  const auto tensor = operand_in(operand, from, members);
+  const auto tensor = operand_in(operand, from, members, device_.device);
   const std::function<void()> run = [&] { (void)convert(tensor, from, to, type, members).contiguous(); };
-  const double time = time_in_turns(std::span(&run, 1))[0];
+  const double time = time_in_turns(std::span(&run, 1), stopwatch(device_.device))[0];
   if (!std::isfinite(time)) return estimate;
   book_.add(key, time);
   return time;

@@ -9,6 +9,7 @@
 
 #include "core/candidates.h"
 #include "core/cost_book.h"
+#include "core/device.h"
 #include "core/layout_search.h"
 
 namespace wide {
@@ -31,7 +32,8 @@ struct TunerOptions {
 /// layout, with the number of threads that libtorch has at the time.
 class Tuner {
  public:
-  Tuner(CostBook& book, TunerOptions options) : book_(book), options_(std::move(options)) {}
+  Tuner(CostBook& book, TunerOptions options, ComputeDevice device = {})
+      : book_(book), options_(std::move(options)), device_(std::move(device)) {}
 
   /// Drops candidates that cannot be best by far, then replaces the costs of the others by measured ones. A
   /// candidate that fails is dropped.
@@ -44,6 +46,8 @@ class Tuner {
   void begin() { end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit()); }
   CostBook& book() { return book_; }
   const TunerOptions& options() const { return options_; }
+  /// What the costs are of.
+  const ComputeDevice& device() const { return device_; }
   /// Operators measured so far; those found in the book are not counted.
   std::int64_t measured() const { return measured_; }
 
@@ -58,6 +62,7 @@ class Tuner {
 
   CostBook& book_;
   TunerOptions options_;
+  ComputeDevice device_;
   Clock::time_point end_ = {};
   std::int64_t measured_ = 0;
 };

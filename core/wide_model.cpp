@@ -1,7 +1,6 @@
 #include "core/wide_model.h"
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +14,7 @@
 #include "core/interpreter.h"
 #include "core/operators.h"
 #include "core/optimize.h"
+#include "core/placement.h"
 #include "core/sequential.h"
 #include "core/specialize.h"
 #include "core/torch_bridge.h"
@@ -74,7 +74,7 @@ at::Tensor ModelOutput::stacked() const {
 }
 
 WideModel::WideModel(Graph captured, std::vector<Member> members, BuildOptions options)
-    : captured_(std::move(captured)),
+    : captured_(placed_on(std::move(captured), options.device.device)),
       members_(std::move(members)),
       options_(std::move(options)),
       pool_(std::make_unique<MemoryPool>()) {
@@ -102,7 +102,7 @@ WideModel::WideModel(Graph captured, std::vector<Member> members, BuildOptions o
 std::optional<std::string> WideModel::find_twin(const std::string& fqn) {
   std::size_t hash = 0;
   for (const auto& member : members_) {
-    const auto tensor = member.tensors.at(fqn).contiguous();
+    const auto tensor = member.tensors.at(fqn).cpu().contiguous();
     const std::string_view bytes(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
     hash = hash * 1099511628211ULL + std::hash<std::string_view>()(bytes);
   }
@@ -136,6 +136,7 @@ WideTensor WideModel::weight(const std::string& fqn) {
     for (const auto& member : members_) all.push_back(member.tensors.at(fqn));
     value = {at::stack(all), Layout::kFront};
   }
+  value.tensor = value.tensor.to(device());
   // One copy of the bytes: members look into what the wide model keeps.
   for (std::size_t i = 0; i < members_.size(); ++i) {
     members_[i].tensors[fqn] = equal ? value.tensor : value.tensor.select(0, static_cast<std::int64_t>(i));
@@ -153,6 +154,7 @@ std::vector<c10::IValue> WideModel::member_values(std::int64_t i, std::span<cons
     auto tensor = input.kind == InputKind::kUser
                       ? inputs[user++].member(i)
                       : members_[static_cast<std::size_t>(i)].tensors.at(input.target);
+    tensor = tensor.to(device());
     if (!written || (*written)[k]) tensor = tensor.clone();
     values.emplace_back(std::move(tensor));
   }
@@ -163,9 +165,9 @@ AloneRun WideModel::run_alone(std::int64_t i, std::span<const ModelInput> inputs
   const c10::InferenceMode guard;
   const auto& built = build(inputs);
   const auto& graph = built.specialized;
-  auto generator = at::detail::getDefaultCPUGenerator();
+  auto generator = default_generator(device());
   const auto outside = generator.get_state();
-  generator.set_state(at::detail::createCPUGenerator(seeds_[static_cast<std::size_t>(i)]).get_state());
+  generator.set_state(new_generator(device(), seeds_[static_cast<std::size_t>(i)]).get_state());
   const auto values = member_values(i, inputs, graph, &built.written);
   auto results = Interpreter(graph).run(values);
   generator.set_state(outside);
@@ -234,14 +236,15 @@ Build WideModel::make_build(std::span<const ModelInput> inputs) {
   Pipeline pipeline(options_.pipeline);
   pipeline.run("capture", [&] { return captured_; });
   Specialized specialized;
+  const auto placed = [&](Graph graph) { return placed_on(std::move(graph), device()); };
   pipeline.run("specialize", [&] {
     // Scalar inputs of the program come as tensors too; they are read once.
     specialized = specialize(captured_, member_values(0, inputs, captured_, nullptr));
     return specialized.graph;
   });
   auto written = written_inputs(specialized);
-  auto functional = pipeline.run("functionalize", [&] { return functionalize(specialized); });
-  auto canonical = pipeline.run("canonicalize", [&] { return canonicalize(functional); });
+  auto functional = pipeline.run("functionalize", [&] { return placed(functionalize(specialized)); });
+  auto canonical = pipeline.run("canonicalize", [&] { return placed(canonicalize(functional)); });
 
   std::vector<ValueState> states;
   std::vector<WideTensor> constants;
@@ -269,28 +272,32 @@ Build WideModel::make_build(std::span<const ModelInput> inputs) {
     }
   }
   auto optimized = pipeline.run("optimize", [&] {
-    return fuse(optimize(canonical, states, options_.strategies), options_.strategies);
+    return placed(fuse(optimize(canonical, states, options_.strategies), options_.strategies));
   });
   const bool random = std::any_of(optimized.nodes.begin(), optimized.nodes.end(),
                                   [](const Node& node) { return draws_random(node); });
   pool_->trim();
   const auto values = input_values(canonical, inputs);
-  const bool static_memory = options_.mode == Mode::kReduceOverhead;
-  const PlanRequest request{
-      {optimized, states, constants, members(), static_memory}, values, options_.strategies, random};
+  auto parts_device = options_.device;
+  if (random) parts_device.record = nullptr;  // this thread changes streams between members
+  const PlanRequest request{{optimized, states, constants, members(), options_.mode == Mode::kReduceOverhead,
+                             std::move(parts_device)},
+                            values,
+                            options_.strategies,
+                            random};
   // What draws is timed as it will run, by streams that nobody else draws from.
   std::optional<MemberStreams> trial;
   std::optional<MemberStreams::Active> drawing;
-  if (random) drawing.emplace(&trial.emplace(seeds_));
+  if (random) drawing.emplace(&trial.emplace(seeds_, device()));
   const double before = elapsed();
-  Tuner tuner(*options_.costs, options_.tuning);
+  Tuner tuner(*options_.costs, options_.tuning, options_.device);
   auto planned = options_.plan ? restore(request, *options_.plan) : plan_execution(request, tuner, *pool_);
   const double tuning = elapsed() - before;
   drawing.reset();
   pipeline.note("widen", elapsed(), [&] { return print(optimized, planned.plan); });
   pipeline.note("compile", elapsed(), [&] {
     return std::to_string(planned.execution.instructions()) + " instructions; " +
-           describe(planned.schedule, members()) + "\n";
+           describe(planned.schedule, members(), device()) + "\n";
   });
   return {std::move(specialized.graph),
           std::move(written),
@@ -311,7 +318,7 @@ std::vector<WideTensor> WideModel::input_values(const Graph& graph,
   for (const auto& input : graph.inputs) {
     if (input.kind == InputKind::kUser) {
       const auto& given = inputs[user++];
-      values.push_back({given.tensor, given.mapped ? Layout::kFront : Layout::kShared});
+      values.push_back({given.tensor.to(device()), given.mapped ? Layout::kFront : Layout::kShared});
     } else if (const auto state = state_.find(input.target); state != state_.end()) {
       values.push_back({state->second, Layout::kFront});
     } else {
@@ -324,7 +331,7 @@ std::vector<WideTensor> WideModel::input_values(const Graph& graph,
 at::Tensor WideModel::initial_buffer(const std::string& fqn) const {
   std::vector<at::Tensor> all;
   for (const auto& member : members_) all.push_back(member.tensors.at(fqn));
-  return at::stack(all);
+  return at::stack(all).to(device());
 }
 
 std::vector<ModelOutput> WideModel::forward(std::span<const ModelInput> inputs) {
@@ -332,7 +339,7 @@ std::vector<ModelOutput> WideModel::forward(std::span<const ModelInput> inputs) 
   const c10::InferenceMode guard;
   std::optional<MemberStreams::Active> active;
   if (built.random) {
-    if (!streams_) streams_ = std::make_unique<MemberStreams>(seeds_);
+    if (!streams_) streams_ = std::make_unique<MemberStreams>(seeds_, device());
     active.emplace(streams_.get());
   }
   auto results = built.planned.execution.run(input_values(built.canonical, inputs), *pool_);
@@ -392,7 +399,7 @@ Coverage coverage(const Build& build) {
   }
   result.conversions = static_cast<std::int64_t>(plan.conversions.size());
   result.copies = plan.copying_conversions();
-  result.schedule = describe(build.planned.schedule, plan.members);
+  result.schedule = describe(build.planned.schedule, plan.members, build.optimized.device);
   return result;
 }
 

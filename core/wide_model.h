@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/auto_plan.h"
+#include "core/device.h"
 #include "core/graph.h"
 #include "core/members.h"
 #include "core/memory_pool.h"
@@ -57,7 +58,8 @@ struct AloneRun {
 /// How a model is compiled, named as in PyTorch.
 enum class Mode : std::uint8_t {
   kEager,           ///< ATen calls; memory from a pool
-  kReduceOverhead,  ///< beside it a static memory plan: a pass in steady state allocates its results only
+  kReduceOverhead,  ///< on the CPU a static memory plan: a pass in steady state allocates its results only;
+                    ///< on a GPU a pass is recorded and launched as a whole, unless it draws random numbers
 };
 /// "eager", "reduce-overhead".
 std::string_view name(Mode mode);
@@ -74,6 +76,7 @@ struct BuildOptions {
   std::optional<StoredPlan> plan;
   std::uint64_t seed = 0;  ///< member i's random stream is seeded with seed + i
   PipelineOptions pipeline;
+  ComputeDevice device;  ///< weights are moved there; so are inputs that lie elsewhere, in every pass
 };
 
 /// A canonical graph for given input shapes, with its plan and programs.
@@ -150,6 +153,7 @@ class WideModel {
     const Build* build = nullptr;
     std::vector<Seen> inputs;
   };
+  at::Device device() const { return options_.device.device; }
   bool is_last(std::span<const ModelInput> inputs) const;
   Build make_build(std::span<const ModelInput> inputs);
   std::vector<WideTensor> input_values(const Graph& graph, std::span<const ModelInput> inputs) const;

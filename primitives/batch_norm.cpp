@@ -108,7 +108,7 @@ Kernel prepare_affine(const Call& call, const Offer& offer) {
       return;
     }
     if (!operand.mapped) x = x.expand(physical_shape(operand.type, Layout::kFront, call.members));
-    if (x.dim() > 3 && !wants_gradients(in)) {
+    if (x.is_cpu() && x.dim() > 3 && !wants_gradients(in)) {
       out[0] = kernels::scale_shift(x, scale, shift);
       return;
     }

@@ -1,11 +1,11 @@
 // Wide dropout in training: y[n] = x[n] · mask[n] / (1 - p), each member's mask drawn from its own stream.
 //   x [N, …]; dropout: x, p, train; feature_dropout: whole channels, mask [N, B, C, 1…]
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
 
 #include <algorithm>
 
+#include "core/device.h"
 #include "core/sequential.h"
 #include "core/side_by_side.h"
 #include "primitives/support.h"
@@ -37,7 +37,8 @@ std::vector<std::int64_t> mask_shape(const Call& call) {
   return shape;
 }
 
-// ATen draws in the shape of a dense mask, so that a member's part of one mask gets the very same numbers.
+// On the CPU ATen draws in the shape of a dense mask, so that a member's part of one mask gets the very same
+// numbers. Its kernel for GPUs draws in another order: there members are run one after the other.
 void draw(at::Tensor mask, double probability, at::Generator& generator) {
   if (probability == 1.0 || mask.numel() == 0) {
     mask.zero_();  // ATen draws nothing either
@@ -57,7 +58,7 @@ at::Tensor apply(const Call& call, std::span<const at::Tensor> in, const at::Ten
 template <typename Then>
 void draw_each(const at::Tensor& masks, double probability, const Then& then) {
   auto* streams = MemberStreams::current();
-  auto otherwise = at::detail::getDefaultCPUGenerator();
+  auto otherwise = default_generator(at::kCPU);
   const auto threads = streams ? static_cast<std::size_t>(at::get_num_threads()) : 1;
   const bool inference = c10::InferenceMode::is_enabled();
   run_side_by_side(static_cast<std::size_t>(masks.size(0)), threads, [&](std::size_t i) {
@@ -95,8 +96,8 @@ Kernel prepare_shared(const Call& call, const Offer&) {
   const auto probability = call.real(kProbability);
   return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     auto* streams = MemberStreams::current();
-    auto otherwise = at::detail::getDefaultCPUGenerator();
     const auto mask = at::empty(shape, in[*call.operand_of(kX)].options().requires_grad(false));
+    auto otherwise = default_generator(mask.device());
     draw(mask, probability, streams ? streams->generator(0) : otherwise);
     out[0] = apply(
         call, in,
@@ -123,7 +124,7 @@ Primitive dropout() {
       "dropout",
       {"aten.dropout.default", "aten.feature_dropout.default"},
       nullptr,
-      {{.name = "independent", .ask = ask, .prepare = prepare_independent, .random = true},
+      {{.name = "independent", .ask = ask, .prepare = prepare_independent, .random = true, .cpu_only = true},
        {.name = "shared_mask", .ask = ask, .prepare = prepare_shared, .random = true, .on_request = true}},
       nullptr,
       samples};

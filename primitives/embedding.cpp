@@ -24,7 +24,8 @@ Kernel prepare_indexed(const Call& call, const Offer&) {
   const auto& ids = call.operand_at(kIds)->type;
   std::vector<std::int64_t> shape(static_cast<std::size_t>(ids.rank()) + 1, 1);
   shape[0] = call.members;
-  const auto offsets = (at::arange(call.members, at::TensorOptions().dtype(at::kLong)) * rows).reshape(shape);
+  const auto offsets =
+      (at::arange(call.members, at::TensorOptions(call.device).dtype(at::kLong)) * rows).reshape(shape);
   const auto table = *call.operand_of(kTable), index = *call.operand_of(kIds);
   return [offsets, table, index, rows](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     // An id out of range would read a neighbour's row: it must fail here as it fails alone.

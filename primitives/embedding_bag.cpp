@@ -54,7 +54,7 @@ void check_range(const at::Tensor& ids, std::int64_t rows) {
 }
 
 Kernel prepare(const Call& call, const Offer&) {
-  const auto members = at::arange(call.members, at::TensorOptions().dtype(at::kLong)).unsqueeze(1);
+  const auto members = at::arange(call.members, at::TensorOptions(call.device).dtype(at::kLong)).unsqueeze(1);
   const auto rows = call.operand_at(kTable)->type.shape[0], count = call.operand_at(kIds)->type.shape[0];
   const auto padding = padding_row(call);
   const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);

@@ -42,7 +42,7 @@ at::Tensor scaled(const at::Tensor& y, at::Tensor weight, at::Tensor bias, bool 
   if (!weight.defined() && !bias.defined()) return y;
   if (!weight.defined()) weight = at::ones_like(bias);
   if (!bias.defined()) bias = at::zeros_like(weight);
-  if (y.dim() > 3 && !gradients) return kernels::scale_shift(y, weight, bias);
+  if (y.is_cpu() && y.dim() > 3 && !gradients) return kernels::scale_shift(y, weight, bias);
   std::vector<std::int64_t> shape(static_cast<std::size_t>(y.dim()), 1);
   shape[0] = weight.size(0);
   shape[2] = weight.size(1);
@@ -83,15 +83,18 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive group_norm() {
-  return {
-      "group_norm",
-      {"aten.group_norm.default"},
-      nullptr,
-      {{"fused", ask, prepare},
-       {"front", ask_front, prepare_front},
-       {.name = "one_pass", .ask = ask_one_pass_norm, .prepare = prepare_one_pass, .differentiable = false}},
-      nullptr,
-      samples};
+  return {"group_norm",
+          {"aten.group_norm.default"},
+          nullptr,
+          {{"fused", ask, prepare},
+           {"front", ask_front, prepare_front},
+           {.name = "one_pass",
+            .ask = ask_one_pass_norm,
+            .prepare = prepare_one_pass,
+            .differentiable = false,
+            .cpu_only = true}},
+          nullptr,
+          samples};
 }
 
 }  // namespace wide

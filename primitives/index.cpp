@@ -60,7 +60,7 @@ using Indices = c10::List<std::optional<at::Tensor>>;
 at::Tensor member_numbers(const Call& call, std::int64_t rank) {
   std::vector<std::int64_t> shape(static_cast<std::size_t>(rank) + 1, 1);
   shape[0] = call.members;
-  return at::arange(call.members, at::TensorOptions().dtype(at::kLong)).reshape(shape);
+  return at::arange(call.members, at::TensorOptions(call.device).dtype(at::kLong)).reshape(shape);
 }
 
 void add_indices(const Call& call, const Places& at_, std::span<const at::Tensor> in, Indices& indices) {

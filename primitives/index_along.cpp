@@ -42,7 +42,7 @@ Kernel prepare_folded(const Call& call, const Offer&) {
   const auto dim = call.integer(kDim);
   const auto extent = call.operand_at(kX)->type.shape[static_cast<std::size_t>(dim)];
   const auto offsets =
-      at::arange(call.members, at::TensorOptions().dtype(at::kLong)).mul(extent).unsqueeze(1);
+      at::arange(call.members, at::TensorOptions(call.device).dtype(at::kLong)).mul(extent).unsqueeze(1);
   const auto index = *call.operand_of(kIndex), x = *call.operand_of(kX);
   const auto source = call.operand_of(kSource);
   auto wide = call.node;

@@ -63,7 +63,11 @@ Primitive instance_norm() {
           {"aten.instance_norm.default"},
           nullptr,
           {{"fused", ask, prepare},
-           {.name = "one_pass", .ask = ask_one_pass, .prepare = prepare_one_pass, .differentiable = false}},
+           {.name = "one_pass",
+            .ask = ask_one_pass,
+            .prepare = prepare_one_pass,
+            .differentiable = false,
+            .cpu_only = true}},
           nullptr,
           samples};
 }

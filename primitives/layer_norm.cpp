@@ -140,7 +140,7 @@ Primitive layer_norm() {
           nullptr,
           {{"folded", ask_folded, prepare_folded},
            {"batched", ask_batched, prepare_batched},
-           {"fused", ask_fused, prepare_fused}},
+           {.name = "fused", .ask = ask_fused, .prepare = prepare_fused, .cpu_only = true}},
           nullptr,
           samples};
 }

@@ -104,20 +104,23 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive pooling() {
-  return {
-      "pooling",
-      {"aten.max_pool1d.default", "aten.max_pool2d.default", "aten.max_pool3d.default",
-       "aten.max_pool1d_with_indices.default", "aten.max_pool2d_with_indices.default",
-       "aten.max_pool3d_with_indices.default", "aten.avg_pool1d.default", "aten.avg_pool2d.default",
-       "aten.avg_pool3d.default", "aten.adaptive_avg_pool1d.default", "aten.adaptive_avg_pool2d.default",
-       "aten.adaptive_avg_pool3d.default", "aten.adaptive_max_pool1d.default",
-       "aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default", "aten.pixel_shuffle.default",
-       "aten.pixel_unshuffle.default"},
-      nullptr,
-      {{"batched", ask, prepare},
-       {.name = "branchless", .ask = ask_branchless, .prepare = prepare_branchless, .differentiable = false}},
-      nullptr,
-      samples};
+  return {"pooling",
+          {"aten.max_pool1d.default", "aten.max_pool2d.default", "aten.max_pool3d.default",
+           "aten.max_pool1d_with_indices.default", "aten.max_pool2d_with_indices.default",
+           "aten.max_pool3d_with_indices.default", "aten.avg_pool1d.default", "aten.avg_pool2d.default",
+           "aten.avg_pool3d.default", "aten.adaptive_avg_pool1d.default", "aten.adaptive_avg_pool2d.default",
+           "aten.adaptive_avg_pool3d.default", "aten.adaptive_max_pool1d.default",
+           "aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default",
+           "aten.pixel_shuffle.default", "aten.pixel_unshuffle.default"},
+          nullptr,
+          {{"batched", ask, prepare},
+           {.name = "branchless",
+            .ask = ask_branchless,
+            .prepare = prepare_branchless,
+            .differentiable = false,
+            .cpu_only = true}},
+          nullptr,
+          samples};
 }
 
 }  // namespace wide

@@ -85,7 +85,7 @@ std::vector<profiler::Trace> profile(WideModel& model, std::span<const ModelInpu
     traces.push_back(capture(way, std::move(nodes), model.members(), options));
     traces.back().facts["mode"] = name(model.options().mode);
   }
-  traces[0].facts["schedule"] = describe(build.planned.schedule, model.members());
+  traces[0].facts["schedule"] = describe(build.planned.schedule, model.members(), build.optimized.device);
   return traces;
 }
 

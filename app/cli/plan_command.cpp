@@ -56,10 +56,10 @@ Planned make(const Context& context, const PlanArguments& options, const std::st
           zoo::make_inputs(architecture, options.members, seed, at::kFloat)};
 }
 
-json options_json(const PlannedExecution& planned, std::int64_t members) {
+json options_json(const Build& built, std::int64_t members) {
   auto list = json::array();
-  for (const auto& one : planned.options) {
-    list.push_back({{"schedule", describe(one.schedule, members)},
+  for (const auto& one : built.planned.options) {
+    list.push_back({{"schedule", describe(one.schedule, members, built.optimized.device)},
                     {"predicted_us", one.predicted / 1e3},
                     {"measured_us", one.measured > 0 ? json(one.measured / 1e3) : json(nullptr)}});
   }
@@ -89,8 +89,8 @@ json to_json(const Build& built, std::int64_t members) {
       entry["refusals"].push_back({{"strategy", refusal.strategy}, {"reason", refusal.reason}});
     nodes.push_back(std::move(entry));
   }
-  return {{"schedule", describe(built.planned.schedule, members)},
-          {"considered", options_json(built.planned, members)},
+  return {{"schedule", describe(built.planned.schedule, members, built.optimized.device)},
+          {"considered", options_json(built, members)},
           {"exact", built.plan().exact},
           {"tuning_ms", built.tuning_milliseconds},
           {"conversions", conversions},
@@ -102,12 +102,14 @@ void print_plan(const Context& context, const Planned& planned, const Build& bui
   context.human() << print(built.optimized, built.plan());
   for (const auto& one : built.planned.options) {
     context.human() << fmt::format(
-        "{} {:<55} {}\n", one.schedule == built.planned.schedule ? "*" : " ", describe(one.schedule, members),
+        "{} {:<55} {}\n", one.schedule == built.planned.schedule ? "*" : " ",
+        describe(one.schedule, members, built.optimized.device),
         one.measured > 0 ? fmt::format("{:.1f} us", one.measured / 1e3) : "not built");
   }
   context.human() << fmt::format("{}; {} layout conversions, {} of them copies; planned in {:.2f} s\n",
-                                 describe(built.planned.schedule, members), built.plan().conversions.size(),
-                                 built.plan().copying_conversions(), built.tuning_milliseconds / 1e3);
+                                 describe(built.planned.schedule, members, built.optimized.device),
+                                 built.plan().conversions.size(), built.plan().copying_conversions(),
+                                 built.tuning_milliseconds / 1e3);
 }
 
 json to_json(const Planned& planned, const app::Regret& regret) {

@@ -1,0 +1,77 @@
+#include "core/device.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace wide {
+namespace {
+
+// The meta device computes shapes only: it has neither queues nor numbers.
+bool has_queue(at::Device device) {
+  return !device.is_cpu() && !device.is_meta();
+}
+
+const at::AcceleratorHooksInterface& hooks(at::Device device) {
+  return at::globalContext().getAcceleratorHooksInterface(device.type());
+}
+
+}  // namespace
+
+void synchronize(at::Device device) {
+  if (has_queue(device)) c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(device.index());
+}
+
+at::Generator default_generator(at::Device device) {
+  if (!has_queue(device)) return at::detail::getDefaultCPUGenerator();
+  return hooks(device).getDefaultGenerator(device.index());
+}
+
+at::Generator new_generator(at::Device device, std::uint64_t seed) {
+  if (!has_queue(device)) return at::detail::createCPUGenerator(seed);
+  auto generator = hooks(device).getNewGenerator(device.index());
+  generator.set_current_seed(seed);
+  return generator;
+}
+
+void run_on_streams(at::Device device, std::size_t count, std::size_t streams,
+                    c10::function_ref<void(std::size_t)> work) {
+  if (!has_queue(device)) {
+    for (std::size_t i = 0; i < count; ++i) work(i);
+    return;
+  }
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  const auto current = guard.getStream(device);
+  c10::Event begun(device.type());
+  begun.record(current);
+  std::vector<c10::Stream> side;
+  for (std::size_t i = 0; i < std::min(count, streams); ++i) {
+    side.push_back(guard.getStreamFromGlobalPool(device));
+    begun.block(side.back());
+  }
+  // Also where an item throws: what the others were given reads memory that its owner may free next.
+  const auto join = [&] {
+    for (const auto& stream : side) {
+      c10::Event done(device.type());
+      done.record(stream);
+      done.block(current);
+    }
+  };
+  try {
+    for (std::size_t i = 0; i < count; ++i) {
+      const c10::StreamGuard on(side[i % side.size()]);
+      work(i);
+    }
+  } catch (...) {
+    join();
+    throw;
+  }
+  join();
+}
+
+}  // namespace wide

@@ -1,0 +1,18 @@
+#include "core/placement.h"
+
+#include "core/operators.h"
+
+namespace wide {
+
+Graph placed_on(Graph graph, at::Device device) {
+  if (device.is_cpu() && graph.device.is_cpu()) return graph;
+  graph.device = device;
+  for (auto& node : graph.nodes) {
+    const auto op = find_operator(node.op);
+    const auto index = op ? argument_index(op->schema(), "device") : std::nullopt;
+    if (index && *index < node.arguments.size()) node.arguments[*index] = {device};
+  }
+  return graph;
+}
+
+}  // namespace wide

@@ -1,0 +1,188 @@
+// Running elsewhere than on the CPU, as far as it shows without a GPU: on a device made up for it, and with a
+// CPU that records passes.
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+
+#include "core/fake_device.h"
+#include "core/placement.h"
+#include "core/prove.h"
+#include "core/recorded_pass.h"
+#include "core/support.h"
+#include "core/tape.h"
+#include "formats/error.h"
+#include "presets/zoo/zoo.h"
+
+namespace wide::test {
+namespace {
+
+using testing::HasSubstr;
+
+BuildOptions elsewhere() {
+  BuildOptions options;
+  options.device = fake_device();
+  return options;
+}
+
+void expect_proved(const zoo::Architecture& architecture, const BuildOptions& options) {
+  auto model = wide_model(architecture, kMembers, options);
+  const auto inputs = wide_inputs(architecture, kMembers);
+  for (const auto& check : prove(model, inputs).checks) EXPECT_TRUE(check.passed) << check.what << check.text;
+  for (const auto& output : model.forward(inputs))
+    EXPECT_EQ(output.stacked().device(), options.device.device);
+}
+
+class Elsewhere : public testing::TestWithParam<std::string> {};
+
+TEST_P(Elsewhere, EverySubjectIsProvedBesideTheCpu) {
+  const auto architecture = zoo::build(GetParam(), {});
+  auto cpu = wide_model(architecture, kMembers);
+  auto model = wide_model(architecture, kMembers, elsewhere());
+  const auto inputs = wide_inputs(architecture, kMembers);
+  const bool random = cpu.build(inputs).random;
+  const auto expected = cpu.forward(inputs), got = model.forward(inputs);
+  for (std::size_t i = 0; i < got.size(); ++i)
+    EXPECT_TRUE(agree(got[i].stacked().cpu(), expected[i].stacked())) << (random ? "random" : "");
+  expect_proved(architecture, elsewhere());
+}
+
+std::vector<std::string> subject_names() {
+  std::vector<std::string> names;
+  for (const auto& subject : zoo::subjects()) names.push_back(subject.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, Elsewhere, testing::ValuesIn(subject_names()),
+                         [](const auto& subject) { return subject.param; });
+
+// Every strategy that the program has for it, one after the other.
+TEST(Elsewhere, StrategiesMakeTheirTensorsWhereTheOperandsLie) {
+  for (const auto& subject : zoo::subjects()) {
+    if (subject.kind != "primitive") continue;
+    const auto architecture = zoo::build(subject.name, {});
+    for (const auto& strategy : zoo::strategies(subject)) {
+      SCOPED_TRACE(subject.name + " by " + strategy);
+      auto options = elsewhere();
+      add_choice(options.strategies, strategy);
+      try {
+        auto model = wide_model(architecture, kMembers, options);
+        const auto inputs = wide_inputs(architecture, kMembers);
+        if (!unprovable(model.build(inputs).plan()).empty()) continue;
+      } catch (const Error& refused) {
+        EXPECT_EQ(refused.stage(), "plan") << refused.what();
+        continue;
+      }
+      expect_proved(architecture, options);
+    }
+  }
+}
+
+TEST(Elsewhere, MeasuringChoosesAmongStreams) {
+  auto options = elsewhere();
+  options.tuning.tuning = Tuning::kMeasure;
+  const auto architecture = zoo::build("mlp", {});
+  const auto inputs = wide_inputs(architecture, kMembers);
+  auto model = wide_model(architecture, kMembers, options);
+  const auto before = times_on_another_stream();
+  const auto& built = model.build(inputs);
+  EXPECT_GT(built.planned.options.size(), 1u);
+  EXPECT_GT(times_on_another_stream(), before);
+  options.plan = store(built.optimized, kMembers, built.planned);
+  options.plan->schedule = {1, 2, 0};
+  for (auto& node : options.plan->nodes) node.strategy = kAloneStrategy;
+  expect_proved(architecture, options);
+}
+
+TEST(Placement, OperatorsAreToldTheDevice) {
+  zoo::Builder b("ramp");
+  const auto x = b.input("x", normal({4}));
+  const Argument device{at::Device(at::kCPU)};
+  const auto ramp = b.op("aten.arange.default", {{std::int64_t{4}}, {at::kFloat}, {}, device});
+  const auto zeros = b.op("aten.zeros_like.default", {zoo::ref(x)});
+  const auto sum = b.op("aten.add.Tensor", {zoo::ref(x), zoo::ref(ramp)});
+  b.output(b.op("aten.add.Tensor", {zoo::ref(sum), zoo::ref(zeros)}));
+  const auto architecture = b.take();
+  expect_proved(architecture, elsewhere());
+  const auto placed = placed_on(architecture.graph, at::kMeta);
+  EXPECT_EQ(placed.device, at::Device(at::kMeta));
+  EXPECT_EQ(placed.nodes[0].arguments[3], Argument{at::Device(at::kMeta)});
+}
+
+TEST(StreamSchedules, AreOfTheDeviceNotOfTheThreads) {
+  for (const auto& schedule : possible_schedules(8, 2, at::kMeta)) EXPECT_EQ(schedule.threads, 0);
+  const auto all = possible_schedules(8, 2, at::kMeta);
+  EXPECT_EQ(all[0], (Schedule{8, 1, 0}));
+  EXPECT_THAT(describe(all[1], 8, at::kMeta), HasSubstr("8 at a time on a stream each"));
+  EXPECT_THAT(describe(Schedule{1, 2, 0}, 8), HasSubstr("2 at a time on a thread each"));
+}
+
+BuildOptions recording() {
+  BuildOptions options;
+  options.mode = Mode::kReduceOverhead;
+  options.device = recording_cpu();
+  add_choice(options.strategies, "sequential");  // operators of ATen only
+  return options;
+}
+
+const RecordedPass& recorded(WideModel& model, const std::vector<ModelInput>& inputs) {
+  return *model.build(inputs).planned.execution.recorded();
+}
+
+TEST(RecordedPass, GivesWhatAPassGives) {
+  for (const std::string name : {"mlp", "resblock", "minigpt", "lstm_classifier"}) {
+    SCOPED_TRACE(name);
+    const auto architecture = zoo::build(name, {});
+    const auto inputs = wide_inputs(architecture, kMembers);
+    auto model = wide_model(architecture, kMembers, recording());
+    for (const auto& check : prove(model, inputs).checks) EXPECT_TRUE(check.passed) << check.text;
+    EXPECT_TRUE(recorded(model, inputs).is_recorded()) << recorded(model, inputs).refusal();
+  }
+}
+
+TEST(RecordedPass, FollowsItsInputsAndLeavesResultsAlone) {
+  const auto architecture = zoo::build("mlp", {});
+  auto plain = wide_model(architecture, kMembers);
+  auto model = wide_model(architecture, kMembers, recording());
+  const auto inputs = wide_inputs(architecture, kMembers);
+  model.forward(inputs);
+  const auto kept = model.forward(inputs)[0].stacked();
+  const auto copy = kept.clone();
+  auto others = inputs;
+  others[0].tensor = inputs[0].tensor * 2 + 1;
+  EXPECT_TRUE(agree(model.forward(others)[0].stacked(), plain.forward(others)[0].stacked()));
+  EXPECT_TRUE(at::equal(kept, copy));
+}
+
+TEST(RecordedPass, KeepsWrittenBuffers) {
+  const auto architecture = zoo::build("batchnorm2d", {{"train", 1}});
+  const auto inputs = wide_inputs(architecture, kMembers);
+  auto plain = wide_model(architecture, kMembers);
+  auto model = wide_model(architecture, kMembers, recording());
+  for (int pass = 0; pass < 4; ++pass) plain.forward(inputs), model.forward(inputs);
+  ASSERT_TRUE(recorded(model, inputs).is_recorded());
+  ASSERT_FALSE(plain.buffers().empty());
+  for (const auto& [fqn, buffer] : plain.buffers())
+    EXPECT_TRUE(agree(model.buffers().at(fqn), buffer)) << fqn;
+}
+
+TEST(RecordedPass, RunsWhatCannotBeRecorded) {
+  auto options = recording();
+  options.device.record = [](auto) -> std::unique_ptr<Recording> {
+    throw std::runtime_error("it looks at a number");
+  };
+  const auto architecture = zoo::build("mlp", {});
+  const auto inputs = wide_inputs(architecture, kMembers);
+  auto model = wide_model(architecture, kMembers, options);
+  for (const auto& check : prove(model, inputs).checks) EXPECT_TRUE(check.passed) << check.text;
+  EXPECT_FALSE(recorded(model, inputs).is_recorded());
+  EXPECT_EQ(recorded(model, inputs).refusal(), "it looks at a number");
+}
+
+TEST(RecordedPass, IsNotMadeOfRandomNumbers) {
+  const auto architecture = zoo::build("dropout", {});
+  const auto inputs = wide_inputs(architecture, kMembers);
+  auto model = wide_model(architecture, kMembers, recording());
+  EXPECT_EQ(model.build(inputs).planned.execution.recorded(), nullptr);
+}
+
+}  // namespace
+}  // namespace wide::test

@@ -1,0 +1,180 @@
+#include "core/fake_device.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/EmptyTensor.h>
+#include <ATen/detail/PrivateUse1HooksInterface.h>
+#include <ATen/native/CPUFallback.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/core/impl/alloc_cpu.h>
+#include <torch/library.h>
+
+#include <atomic>
+#include <cstring>
+
+namespace wide::test {
+namespace {
+
+constexpr auto kType = c10::DeviceType::PrivateUse1;
+constexpr c10::DispatchKeySet kKeys(c10::DispatchKey::PrivateUse1);
+// No program has memory there: the processor refuses such addresses.
+constexpr std::uintptr_t kAway = std::uintptr_t{1} << 60;
+
+void* moved(const void* address, std::uintptr_t by) {
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(address) + by);
+}
+
+class Memory final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(std::size_t bytes) override {
+    void* const there = bytes == 0 ? nullptr : moved(c10::alloc_cpu(bytes), kAway);
+    return {there, there, &release, c10::Device(kType, 0)};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
+  void copy_data(void* to, const void* from, std::size_t bytes) const override {
+    std::memcpy(moved(to, -kAway), moved(from, -kAway), bytes);
+  }
+
+ private:
+  static void release(void* there) {
+    if (there != nullptr) c10::free_cpu(moved(there, -kAway));
+  }
+};
+Memory memory;
+
+class Guard final : public c10::impl::NoOpDeviceGuardImpl<kType> {
+ public:
+  c10::Device getDevice() const override { return {kType, 0}; }
+  c10::Device exchangeDevice(c10::Device /*device*/) const override { return {kType, 0}; }
+  c10::Stream getStream(c10::Device /*device*/) const noexcept override { return stream(current); }
+  c10::Stream getStreamFromGlobalPool(c10::Device /*device*/, bool /*high*/) const override {
+    return stream(++last);
+  }
+  c10::Stream exchangeStream(c10::Stream next) const noexcept override {
+    const auto before = stream(current);
+    current = next.id();
+    if (next.id() != before.id() && next.id() != 0) ++changes;
+    return before;
+  }
+  void record(void** /*event*/, const c10::Stream& /*stream*/, c10::DeviceIndex /*device*/,
+              c10::EventFlag /*flag*/) const override {}
+  void block(void* /*event*/, const c10::Stream& /*stream*/) const override {}
+  void synchronizeDevice(c10::DeviceIndex /*device*/) const override {}
+
+  static inline std::atomic<int> changes = 0;
+
+ private:
+  static c10::Stream stream(c10::StreamId id) { return c10::Stream(c10::Stream::UNSAFE, {kType, 0}, id); }
+  static inline thread_local c10::StreamId current = 0;
+  static inline std::atomic<c10::StreamId> last = 0;
+};
+C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard);
+
+// Its operators draw from the CPU's generators, as they are the CPU's operators.
+class Hooks final : public at::PrivateUse1HooksInterface {
+ public:
+  bool isBuilt() const override { return true; }
+  bool isAvailable() const override { return true; }
+  bool hasPrimaryContext(c10::DeviceIndex /*device*/) const override { return true; }
+  const at::Generator& getDefaultGenerator(c10::DeviceIndex /*device*/) const override {
+    return at::detail::getDefaultCPUGenerator();
+  }
+  at::Generator getNewGenerator(c10::DeviceIndex /*device*/) const override {
+    return at::detail::createCPUGenerator();
+  }
+};
+
+// The same bytes as a tensor of the CPU.
+at::Tensor seen(const at::Tensor& tensor) {
+  if (tensor.is_cpu()) return tensor;
+  void* const data = tensor.numel() == 0 ? nullptr : moved(tensor.data_ptr(), -kAway);
+  return at::from_blob(data, tensor.sizes(), tensor.strides(), at::TensorOptions().dtype(tensor.dtype()));
+}
+
+at::Tensor empty(c10::IntArrayRef size, std::optional<at::ScalarType> dtype,
+                 std::optional<at::Layout> /*layout*/, std::optional<at::Device> /*device*/,
+                 std::optional<bool> /*pin*/, std::optional<at::MemoryFormat> format) {
+  return at::detail::empty_generic(size, &memory, kKeys, dtype.value_or(at::kFloat), format);
+}
+
+at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride, std::optional<at::ScalarType> dtype,
+                         std::optional<at::Layout> /*layout*/, std::optional<at::Device> /*device*/,
+                         std::optional<bool> /*pin*/) {
+  return at::detail::empty_strided_generic(size, stride, &memory, kKeys, dtype.value_or(at::kFloat));
+}
+
+at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool /*non_blocking*/) {
+  seen(to).copy_(seen(from));
+  return to;
+}
+
+const at::Tensor& resize_storage(const at::Tensor& tensor, c10::IntArrayRef size,
+                                 std::optional<at::MemoryFormat> /*format*/) {
+  auto* const impl = tensor.unsafeGetTensorImpl();
+  impl->set_sizes_contiguous(size);
+  const auto bytes = static_cast<std::size_t>(impl->numel()) * impl->itemsize();
+  const auto& storage = tensor.storage();
+  if (bytes > storage.nbytes()) {
+    storage.unsafeGetStorageImpl()->set_data_ptr_noswap(memory.allocate(bytes));
+    storage.unsafeGetStorageImpl()->set_nbytes(bytes);
+  }
+  return tensor;
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
+  if (to.sizes() != from.sizes()) resize_storage(to, from.sizes(), {});
+  return copy_from(from, to, false);
+}
+
+at::Tensor convolve(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
+                    at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                    bool transposed, at::IntArrayRef output_padding, std::int64_t groups) {
+  std::optional<at::Tensor> seen_bias;
+  if (bias && bias->defined()) seen_bias = seen(*bias);
+  return at::convolution(seen(x), seen(weight), seen_bias, stride, padding, dilation, transposed,
+                         output_padding, groups)
+      .to(x.device());
+}
+
+at::Scalar number_in(const at::Tensor& tensor) {
+  return seen(tensor).item();
+}
+
+void by_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  library.impl("empty.memory_format", empty);
+  library.impl("empty_strided", empty_strided);
+  library.impl("_copy_from", copy_from);
+  library.impl("_copy_from_and_resize", copy_from_and_resize);
+  library.impl("_local_scalar_dense", number_in);
+  library.impl("resize_", resize_storage);
+  library.impl("convolution_overrideable", convolve);
+  library.impl("as_strided", at::native::as_strided_tensorimpl);
+  library.impl("_reshape_alias", at::native::_reshape_alias);
+  library.impl("view", at::native::view);
+  library.impl("unfold", at::native::unfold);
+  // Beside the CPU libtorch takes cells that the CPU does not have.
+  for (const auto* op : {"lstm.input", "gru.input", "lstm_cell", "gru_cell"})
+    library.impl(op, torch::CppFunction::makeFromBoxedFunction<&by_cpu>());
+}
+
+TORCH_LIBRARY_IMPL(_, PrivateUse1, library) {
+  library.fallback(torch::CppFunction::makeFromBoxedFunction<&by_cpu>());
+}
+
+}  // namespace
+
+ComputeDevice fake_device() {
+  static Hooks hooks;
+  if (!at::isPrivateUse1HooksRegistered()) at::RegisterPrivateUse1HooksInterface(&hooks);
+  return {at::Device(kType, 0), "a made-up device", {}};
+}
+
+int times_on_another_stream() {
+  return Guard::changes;
+}
+
+}  // namespace wide::test
