@@ -3,9 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <cstdlib>
-
 #include "formats/error.h"
 #include "results/compare.h"
 #include "results/escape.h"
@@ -293,41 +290,6 @@ TEST(TrendTest, NamesTheBestStrategyByN) {
   EXPECT_EQ(seen.winners[0].runner_up, "auto");
   EXPECT_TRUE(has(text(seen), "<- change point"));
   EXPECT_EQ(to_json(seen).at("series")[0].at("change_points")[0], 6);
-}
-
-/// 10,000 cases of 24 samples each, out to a file, into a database and compared. Sanitizers take their time.
-TEST(Scale, TenThousandCases) {
-  const TemporaryFolder folder;
-  Imported run{sample_run(), {}};
-  CaseRecord record = passed_case();
-  while (record.samples.size() < 24) record.samples.push_back(record.samples[record.samples.size() % 8]);
-  for (int i = 0; i < 10'000; ++i) {
-    record.key = "case " + std::to_string(i);
-    record.n = 1 + i % 64;
-    record.subject = "subject " + std::to_string(i / 64);
-    run.cases.push_back(record);
-  }
-  const auto seconds_of = [](const auto& work) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
-  Imported back;
-  const double exporting = seconds_of([&] { write_report(folder / "r.json", report(run.run, run.cases)); });
-  const double reading = seconds_of([&] { back = read_report(folder / "r.json"); });
-  Store store = Store::open(folder / "r.db", OpenMode::kReadWrite);
-  const double importing = seconds_of([&] { store.import_run(back.run, back.cases); });
-  const double comparing = seconds_of([&] {
-    const Side side{"a", {{store.run(1), store.cases(1, false)}}};
-    EXPECT_EQ(compare(side, {"b", {run}}).cases.size(), 10'000u);
-  });
-  const double html = seconds_of([&] { write_text(folder / "r.html", to_html(run.run, run.cases, {})); });
-  std::printf("export %.2f s, read %.2f s, store %.2f s, load and compare %.2f s, html %.2f s\n", exporting,
-              reading, importing, comparing, html);
-  EXPECT_EQ(describe(back.cases.back()), describe(run.cases.back()));
-#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__)
-  EXPECT_LT(exporting + reading + importing + comparing, 3 * (std::getenv("WIDEBENCH_SLOW_MACHINE") ? 5 : 1));
-#endif
 }
 
 }  // namespace
