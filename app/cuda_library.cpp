@@ -10,50 +10,64 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kName = "libwide_cuda.so";
-
-std::string find_library() {
+std::string find_library(const std::string& name) {
   std::error_code failed;
   const auto program = fs::read_symlink("/proc/self/exe", failed).parent_path();
   if (failed) return "";
   for (const auto& folder : std::vector<fs::path>{program, program / "../lib/widebench",
                                                   program / "../lib/x86_64-linux-gnu/widebench"}) {
-    if (fs::is_regular_file(folder / kName, failed)) return (folder / kName).lexically_normal().string();
+    if (fs::is_regular_file(folder / name, failed)) return (folder / name).lexically_normal().string();
   }
   return "";
 }
 
-template <typename Function>
-Function* find(void* library, const char* name) {
-  return reinterpret_cast<Function*>(::dlsym(library, name));
-}
-
-}  // namespace
-
-CudaLibrary ask_cuda() {
+CudaLibrary ask(void (*by)(const OpenedLibrary&, cuda::Report&)) {
   CudaLibrary result;
-  result.path = find_library();
-  if (result.path.empty()) {
-    result.reason = std::string(kName) + " is not beside the program";
-    result.remedy = "build it from a libtorch that has CUPTI beside it; the CPU works without";
-    return result;
-  }
-  void* const library = ::dlopen(result.path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char* error = ::dlerror();
-    result.reason = error ? error : "it cannot be opened";
-    result.remedy = "run scripts/setup again";
-    return result;
-  }
-  const auto version = find<decltype(wide_cuda_seam_version)>(library, "wide_cuda_seam_version");
-  const auto report = find<decltype(wide_cuda_report)>(library, "wide_cuda_report");
-  if (!version || !report || version() != cuda::kSeamVersion) {
+  const auto library = open_beside_program("libwide_cuda.so");
+  result.path = library.path, result.reason = library.reason, result.remedy = library.remedy;
+  if (library.handle == nullptr) return result;
+  const auto version = library.find<decltype(wide_cuda_seam_version)>("wide_cuda_seam_version");
+  if (!version || version() != cuda::kSeamVersion) {
     result.reason = "it belongs to another version of this program";
     result.remedy = "build program and library together";
     return result;
   }
-  report(&result.report);
+  by(library, result.report);
   return result;
+}
+
+}  // namespace
+
+void* OpenedLibrary::symbol(const char* name) const {
+  return handle == nullptr ? nullptr : ::dlsym(handle, name);
+}
+
+OpenedLibrary open_beside_program(const std::string& name) {
+  OpenedLibrary result;
+  result.path = find_library(name);
+  if (result.path.empty()) {
+    result.reason = name + " is not beside the program";
+    result.remedy = "build it from a libtorch that has CUDA and CUPTI beside it; the CPU works without";
+    return result;
+  }
+  result.handle = ::dlopen(result.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (result.handle != nullptr) return result;
+  const char* error = ::dlerror();
+  result.reason = error ? error : "it cannot be opened";
+  result.remedy = "run scripts/setup again, with --profile full";
+  return result;
+}
+
+CudaLibrary find_cuda() {
+  return ask([](const OpenedLibrary& library, cuda::Report& report) {
+    library.find<decltype(wide_cuda_find)>("wide_cuda_find")(&report);
+  });
+}
+
+CudaLibrary ask_cuda() {
+  return ask([](const OpenedLibrary& library, cuda::Report& report) {
+    library.find<decltype(wide_cuda_report)>("wide_cuda_report")(&report);
+  });
 }
 
 }  // namespace wide::app

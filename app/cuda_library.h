@@ -1,5 +1,5 @@
 #pragma once
-// Opens libwide_cuda.so, where there is one, and asks it what it sees.
+// Opens the libraries for CUDA, where they are, and asks what they see.
 
 #include <string>
 
@@ -7,13 +7,32 @@
 
 namespace wide::app {
 
+/// A library of this program that is opened at run time, for the life of the process.
+struct OpenedLibrary {
+  void* handle = nullptr;
+  std::string path;            ///< empty: not found
+  std::string reason, remedy;  ///< why it is not open
+
+  void* symbol(const char* name) const;
+  /// nullptr when it has no such function.
+  template <typename Function>
+  Function* find(const char* name) const {
+    return reinterpret_cast<Function*>(symbol(name));
+  }
+};
+
+/// Looks beside the program and in ../lib/widebench.
+OpenedLibrary open_beside_program(const std::string& name);
+
 struct CudaLibrary {
   std::string path;            ///< empty: not found
   std::string reason, remedy;  ///< why it is not open
   cuda::Report report;         ///< filled in when it is
 };
 
-/// Looks beside the program and in ../lib/widebench. Opened once for the life of the process.
+/// Driver and devices, by libwide_cuda.so.
+CudaLibrary find_cuda();
+/// Beside it CUPTI, and whether a test kernel can be traced.
 CudaLibrary ask_cuda();
 
 }  // namespace wide::app

@@ -1,9 +1,9 @@
 // What this program says of itself: libtorch, the primitives, the zoo.
 #include "app/engine.h"
 
-#include <ATen/Version.h>
 #include <torch/headeronly/version.h>
 
+#include "app/devices.h"
 #include "core/operators.h"
 #include "core/primitive.h"
 #include "core/sequential.h"
@@ -31,11 +31,6 @@ std::vector<PrimitiveInfo> primitive_list() {
   return list;
 }
 
-std::vector<DeviceInfo> devices() {
-  return {{"cpu", at::get_cpu_capability(), true, {}},
-          {"cuda", "", false, "this build runs on the CPU only; use --device cpu"}};
-}
-
 std::map<std::string, std::string> libraries() {
   return {{"libtorch", TORCH_VERSION}};
 }
@@ -47,7 +42,7 @@ Engine engine() {
   result.version = WIDEBENCH_VERSION;
   result.subjects = subjects;
   result.primitives = primitive_list;
-  result.devices = devices;
+  result.devices = known_devices;
   result.libraries = libraries;
   result.caches = [] { return std::vector<CacheInfo>(); };
   return result;

@@ -12,9 +12,12 @@ namespace {
 
 using Tensors = std::vector<std::pair<std::string, at::Tensor>>;
 
-void write(const std::filesystem::path& file, const Tensors& tensors) {
+void write(const std::filesystem::path& file, Tensors tensors) {
   std::vector<formats::SafetensorsEntry> entries;
-  for (const auto& [name, tensor] : tensors) entries.push_back(to_entry(name, tensor));
+  for (auto& [name, tensor] : tensors) {
+    tensor = tensor.cpu();
+    entries.push_back(to_entry(name, tensor));
+  }
   formats::write_safetensors(file, entries);
 }
 

@@ -8,6 +8,7 @@
 #include "app/export_folder.h"
 #include "app/peer_process.h"
 #include "app/temporary_folder.h"
+#include "formats/error.h"
 #include "presets/case_fields.h"
 
 namespace wide::app {
@@ -48,6 +49,8 @@ std::vector<std::string> python_rivals(const presets::CaseSpec& spec) {
 PeerRivals::PeerRivals(const presets::CaseSpec& spec, WideModel& model, std::span<const ModelInput> inputs) {
   const auto names = python_rivals(spec);
   try {
+    if (!model.options().device.device.is_cpu())
+      throw Error("peers", "they are measured on the CPU only so far; take --device cpu");
     process_ = std::make_unique<Process>();
     const auto& folder = process_->folder.path();
     keep_compiled_code_in(folder);

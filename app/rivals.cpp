@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include "core/auto_plan.h"
 #include "core/observe.h"
 #include "core/side_by_side.h"
 #include "formats/error.h"
@@ -10,7 +11,7 @@
 namespace wide::app {
 
 SeparateRuns::SeparateRuns(WideModel& model, std::span<const ModelInput> inputs)
-    : graph_(model.build(inputs).canonical), interpreter_(graph_) {
+    : graph_(model.build(inputs).canonical), interpreter_(graph_), device_(model.options().device) {
   const c10::InferenceMode guard;
   for (std::int64_t i = 0; i < model.members(); ++i) {
     const auto& member = model.member_list()[static_cast<std::size_t>(i)];
@@ -32,21 +33,52 @@ std::vector<c10::IValue> SeparateRuns::run_member(std::size_t i) const {
   return interpreter_.run(values_[i]);
 }
 
+SeparateRuns::Outputs SeparateRuns::run_one_by_one() const {
+  Outputs outputs(values_.size());
+  for (std::size_t i = 0; i < values_.size(); ++i) outputs[i] = run_member(i);
+  return outputs;
+}
+
+SeparateRuns::Outputs SeparateRuns::run_on_threads() const {
+  Outputs outputs(values_.size());
+  const auto threads = static_cast<std::size_t>(at::get_num_threads());
+  run_side_by_side(values_.size(), threads, [&](std::size_t i) { outputs[i] = run_member(i); });
+  return outputs;
+}
+
+SeparateRuns::Outputs SeparateRuns::run_streams() const {
+  Outputs outputs(values_.size());
+  run_on_streams(device_.device, values_.size(), static_cast<std::size_t>(kMostStreams),
+                 [&](std::size_t i) { outputs[i] = run_member(i); });
+  return outputs;
+}
+
+// The first call runs as ever, in which libraries set themselves up; the second is recorded.
+std::function<void()> SeparateRuns::recorded() const {
+  struct State {
+    bool warm = false;
+    std::unique_ptr<Recording> recording;
+    Outputs outputs;
+  };
+  return [this, state = std::make_shared<State>()] {
+    if (!state->warm) {
+      state->warm = true;
+      state->outputs = run_streams();
+      return;
+    }
+    if (!state->recording) state->recording = device_.record([&] { state->outputs = run_streams(); });
+    state->recording->replay();
+  };
+}
+
 std::function<void()> SeparateRuns::contender(const std::string& name) const {
-  if (name == "eager") {
-    return [this] {
-      std::vector<std::vector<c10::IValue>> outputs(values_.size());
-      for (std::size_t i = 0; i < values_.size(); ++i) outputs[i] = run_member(i);
-    };
-  }
-  if (name == "threads") {
-    return [this] {
-      std::vector<std::vector<c10::IValue>> outputs(values_.size());
-      const auto threads = static_cast<std::size_t>(at::get_num_threads());
-      run_side_by_side(values_.size(), threads, [&](std::size_t i) { outputs[i] = run_member(i); });
-    };
-  }
-  throw Error("preset", "there is no rival '" + name + "'; there are eager and threads");
+  const bool cpu = device_.device.is_cpu();
+  if (name == "eager") return [this] { (void)run_one_by_one(); };
+  if (name == "threads" && cpu) return [this] { (void)run_on_threads(); };
+  if (name == "streams" && !cpu) return [this] { (void)run_streams(); };
+  if (name == "graph" && device_.record) return recorded();
+  throw Error("preset", "there is no rival '" + name + "' on this device; there are eager and " +
+                            (cpu ? "threads" : "streams, graph"));
 }
 
 }  // namespace wide::app

@@ -18,17 +18,26 @@ class SeparateRuns {
  public:
   SeparateRuns(WideModel& model, std::span<const ModelInput> inputs);
 
-  /// "eager": one member after the other. "threads": members side by side on the threads that the library
-  /// has, one thread each. A call holds the outputs of all N members when it ends, as the wide model's and
-  /// the Python rivals' do: who drops each output at once writes into the same warm memory again, and has no
-  /// N outputs. Throws wide::Error ("preset") for another name. The result must not outlive this object.
+  /// "eager": one member after the other. On the CPU "threads": members side by side on the threads that the
+  /// library has, one thread each. On a GPU "streams": a stream for each member, as far as there are, and
+  /// "graph": all members, on streams, recorded and launched as a whole; c10::Error from the call where they
+  /// cannot be recorded. A call holds the outputs of all N members when it ends, as the wide model's and the
+  /// Python rivals' do: who drops each output at once writes into the same warm memory again, and has no N
+  /// outputs. Throws wide::Error ("preset") for another name. The result must not outlive this object.
   std::function<void()> contender(const std::string& name) const;
 
  private:
+  using Outputs = std::vector<std::vector<c10::IValue>>;
   std::vector<c10::IValue> run_member(std::size_t i) const;
+  Outputs run_one_by_one() const;
+  Outputs run_on_threads() const;
+  Outputs run_streams() const;
+  std::function<void()> recorded() const;
+
   const Graph& graph_;
   Interpreter interpreter_;
   std::vector<std::vector<c10::IValue>> values_;  ///< [member][graph input]
+  ComputeDevice device_;
 };
 
 }  // namespace wide::app

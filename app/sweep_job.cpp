@@ -19,6 +19,15 @@ const DeviceInfo* find_device(const std::vector<DeviceInfo>& devices, const std:
   return found == devices.end() ? nullptr : &*found;
 }
 
+// A GPU runs members side by side on streams, not on threads, and as one graph.
+std::vector<std::string> rivals_on_gpu(std::vector<std::string> rivals) {
+  const auto threads = std::find(rivals.begin(), rivals.end(), "threads");
+  if (threads == rivals.end()) return rivals;
+  *threads = "streams";
+  if (std::find(rivals.begin(), rivals.end(), "graph") == rivals.end()) rivals.emplace_back("graph");
+  return rivals;
+}
+
 // A worker gets its case as JSON, which cannot carry any other bytes.
 void check_utf8(const presets::CaseSpec& spec) {
   try {
@@ -53,6 +62,7 @@ void settle(std::vector<presets::CaseSpec>& specs, const Engine& engine) {
     }
     if (spec.device == "auto") spec.device = cuda != nullptr && cuda->usable ? "cuda" : "cpu";
     const auto* device = find_device(devices, spec.device);
+    if (spec.device == "cuda") spec.rivals = rivals_on_gpu(spec.rivals);
     if (device != nullptr && device->usable) continue;
     const auto reason = device == nullptr ? "this program knows no such device" : device->reason;
     throw CannotMeasure("device", "the device " + spec.device + " cannot be used: " + reason);

@@ -35,10 +35,12 @@ at::Tensor value_of(const ModelOutput& output, std::int64_t member) {
   return {};
 }
 
-void write(const std::filesystem::path& file,
-           const std::vector<std::pair<std::string, at::Tensor>>& tensors) {
+void write(const std::filesystem::path& file, std::vector<std::pair<std::string, at::Tensor>> tensors) {
   std::vector<formats::SafetensorsEntry> entries;
-  for (const auto& [name, tensor] : tensors) entries.push_back(to_entry(name, tensor));
+  for (auto& [name, tensor] : tensors) {
+    tensor = tensor.cpu();
+    entries.push_back(to_entry(name, tensor));
+  }
   formats::write_safetensors(file, entries);
 }
 

@@ -23,9 +23,6 @@ constexpr double kHopeless = 1.3;
 // Only where one thread could be better than several: below it, waking the others costs as much as the work.
 constexpr double kTinyNanoseconds = 500'000;
 
-// Beyond it streams of one GPU wait for each other's kernels, and for this thread to launch them.
-constexpr std::int64_t kMostStreams = 8;
-
 // libtorch's threads inside one program of the schedule.
 int inner_threads(const Schedule& schedule, at::Device device) {
   return schedule.workers > 1 && device.is_cpu() ? 1 : schedule.threads;

@@ -52,6 +52,9 @@ PlannedExecution plan_execution(const PlanRequest& request, Tuner& tuner, Memory
 PlannedExecution restore(const PlanRequest& request, const StoredPlan& stored);
 StoredPlan store(const Graph& graph, std::int64_t members, const PlannedExecution& planned);
 
+/// Beyond it streams of one GPU wait for each other's kernels, and for the thread that launches them.
+inline constexpr std::int64_t kMostStreams = 8;
+
 /// The schedules worth trying for `members` on the CPU with `threads` threads, or on another device with its
 /// streams, the plain one first.
 std::vector<Schedule> possible_schedules(std::int64_t members, int threads, at::Device device = at::kCPU);

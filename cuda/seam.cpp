@@ -43,17 +43,22 @@ void try_tracing(const Driver& driver, Report& report) {
   }
 }
 
-void fill(Report& report) {
-  find_cupti(report);
-  static Driver driver;
-  if (const auto refusal = driver.open()) {
-    report.driver_library = driver.path();
+void find(Driver& driver, Report& report) {
+  const auto refusal = driver.open();
+  report.driver_library = driver.path();
+  if (refusal) {
     report.reason = refusal->reason, report.remedy = refusal->remedy;
     return;
   }
-  report.driver_library = driver.path();
   report.driver_version = driver.version();
   report.devices = driver.devices();
+}
+
+void fill(Report& report) {
+  find_cupti(report);
+  static Driver driver;
+  find(driver, report);
+  if (!report.reason.empty()) return;
   if (const auto other = other_subscriber(linked_cupti())) report.other_subscriber = other->text();
   try_tracing(driver, report);
 }
@@ -63,6 +68,13 @@ void fill(Report& report) {
 
 int wide_cuda_seam_version() {
   return wide::cuda::kSeamVersion;
+}
+
+void wide_cuda_find(wide::cuda::Report* report) try {
+  static wide::cuda::Driver driver;
+  wide::cuda::find(driver, *report);
+} catch (const std::exception& error) {
+  report->reason = error.what();
 }
 
 void wide_cuda_report(wide::cuda::Report* report) try {

@@ -6,7 +6,7 @@
 
 namespace wide::cuda {
 
-inline constexpr int kSeamVersion = 1;
+inline constexpr int kSeamVersion = 2;
 
 /// What there is of CUDA, and whether it can be traced.
 struct Report {
@@ -26,6 +26,8 @@ struct Report {
 extern "C" {
 /// kSeamVersion of the library: another one is not used.
 int wide_cuda_seam_version();
+/// Fills in driver and devices; never throws.
+void wide_cuda_find(wide::cuda::Report* report);
 /// Fills in all that can be found out; never throws. Takes up to a second where there is a GPU.
 void wide_cuda_report(wide::cuda::Report* report);
 }

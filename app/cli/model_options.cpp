@@ -1,6 +1,6 @@
 #include "app/cli/model_options.h"
 
-#include "app/exit_code.h"
+#include "app/devices.h"
 #include "app/member_copies.h"
 #include "app/plan_file.h"
 #include "core/members.h"
@@ -24,10 +24,14 @@ StrategyChoice parse_strategies(const std::vector<std::string>& given) {
 }
 
 BuildOptions build_options(const Context& context, const ModelOptions& options) {
-  for (const auto& device : context.engine.devices()) {
-    if (device.name == options.device && !device.usable) throw app::CannotMeasure("device", device.reason);
-  }
   BuildOptions build;
+  build.device = app::open_device(options.device);
+  if (!build.device.device.is_cpu()) {
+    context.log(
+        LogLevel::kWarn,
+        "no GPU has run this version yet, see docs/gpu.md: check what it gives by `widebench test`, or take "
+        "--device cpu");
+  }
   build.mode = parse_mode(options.mode);
   build.strategies = parse_strategies(options.strategies);
   build.seed = options.seed;

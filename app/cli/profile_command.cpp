@@ -24,7 +24,14 @@ struct Subject {
 
 // As a sweep builds it: what nobody has measured yet is measured.
 BuildOptions measuring(const Context& context, const ProfileRequest& options) {
-  auto build = build_options(context, options.model);
+  auto model = options.model;
+  if (model.device == "auto") model.device = "cpu";
+  if (model.device != "cpu") {
+    throw app::CannotMeasure("device",
+                             "captures are of the CPU only so far; take --device cpu, or a profiler of the "
+                             "GPU's maker around `widebench run --device cuda`");
+  }
+  auto build = build_options(context, model);
   if (!build.plan) build.tuning.tuning = Tuning::kMeasure;
   return build;
 }

@@ -1,0 +1,21 @@
+#pragma once
+// What the program asks of libwide_cuda_run.so, which it opens to run a model on a GPU. To open it is to load
+// libtorch's CUDA library, whose operators, generators and streams the program then reaches through libtorch
+// itself; what is left to ask is what libtorch has no device-independent name for.
+
+#include "core/device.h"
+
+namespace wide::cuda {
+
+inline constexpr int kRunSeamVersion = 1;
+
+}  // namespace wide::cuda
+
+extern "C" {
+/// kRunSeamVersion of the library: another one is not used.
+int wide_cuda_run_version();
+/// How many GPUs libtorch sees; 0 where it can use none.
+int wide_cuda_run_devices();
+/// Sets ComputeDevice::record of a CUDA device: passes are recorded into CUDA Graphs.
+void wide_cuda_run_record(wide::ComputeDevice* device);
+}
