@@ -1,0 +1,110 @@
+// Models on a real GPU. Without one all but the library itself is shown as skipped.
+#include <gtest/gtest.h>
+
+#include "app/cuda_library.h"
+#include "app/devices.h"
+#include "app/exit_code.h"
+#include "app/rivals.h"
+#include "core/prove.h"
+#include "core/recorded_pass.h"
+#include "cuda/run_seam.h"
+#include "presets/zoo/zoo.h"
+
+namespace wide::test {
+namespace {
+
+constexpr std::int64_t kMembers = 3;
+
+TEST(RunLibrary, IsOpenedWhereLibtorchHasItsCudaLibraries) {
+  const auto library = app::open_beside_program("libwide_cuda_run.so");
+  if (library.handle == nullptr) GTEST_SKIP() << library.reason;
+  const auto version = library.find<decltype(wide_cuda_run_version)>("wide_cuda_run_version");
+  const auto devices = library.find<decltype(wide_cuda_run_devices)>("wide_cuda_run_devices");
+  const auto record = library.find<decltype(wide_cuda_run_record)>("wide_cuda_run_record");
+  ASSERT_TRUE(version && devices && record);
+  EXPECT_EQ(version(), cuda::kRunSeamVersion);
+  EXPECT_EQ(devices() > 0, app::known_devices()[1].usable) << "libtorch and the driver disagree";
+  ComputeDevice device{at::Device(at::kCUDA, 0), "", {}};
+  record(&device);
+  EXPECT_TRUE(device.record);
+}
+
+TEST(Devices, CudaIsOpenedOrRefusedWithItsReason) {
+  const auto& cuda = app::known_devices()[1];
+  if (cuda.usable) {
+    EXPECT_TRUE(app::open_device("cuda").device.is_cuda());
+    EXPECT_EQ(app::settled_device("auto"), "cuda");
+    return;
+  }
+  EXPECT_EQ(app::settled_device("auto"), "cpu");
+  EXPECT_TRUE(app::open_device("auto").device.is_cpu());
+  try {
+    app::open_device("cuda");
+    FAIL();
+  } catch (const app::CannotMeasure& refused) {
+    EXPECT_NE(std::string(refused.what()).find(cuda.reason), std::string::npos);
+  }
+}
+
+class Gpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto& cuda = app::known_devices()[1];
+    if (!cuda.usable) GTEST_SKIP() << cuda.reason;
+    options_.device = app::open_device("cuda");
+  }
+
+  WideModel model(const std::string& subject) const {
+    const auto architecture = zoo::build(subject, {});
+    return WideModel(architecture.graph, zoo::make_members(architecture, kMembers, 0, at::kFloat), options_);
+  }
+  static std::vector<ModelInput> inputs(const std::string& subject) {
+    return zoo::make_inputs(zoo::build(subject, {}), kMembers, 0, at::kFloat);
+  }
+
+  BuildOptions options_;
+};
+
+TEST_F(Gpu, EverySubjectIsProved) {
+  for (const auto mode : {Mode::kEager, Mode::kReduceOverhead}) {
+    options_.mode = mode;
+    for (const auto& subject : zoo::subjects()) {
+      SCOPED_TRACE(subject.name + ", " + std::string(name(mode)));
+      auto wide = model(subject.name);
+      for (const auto& check : prove(wide, inputs(subject.name)).checks)
+        EXPECT_TRUE(check.passed) << check.what << ": " << check.text;
+    }
+  }
+}
+
+TEST_F(Gpu, PassesAreRecordedIntoGraphs) {
+  options_.mode = Mode::kReduceOverhead;
+  for (const std::string subject : {"mlp", "resblock", "minigpt"}) {
+    auto wide = model(subject);
+    const auto given = inputs(subject);
+    for (int pass = 0; pass < 3; ++pass) wide.forward(given);
+    const auto* recorded = wide.build(given).planned.execution.recorded();
+    ASSERT_NE(recorded, nullptr);
+    EXPECT_TRUE(recorded->is_recorded()) << subject << ": " << recorded->refusal();
+  }
+}
+
+TEST_F(Gpu, MeasuringFindsAPlanThatIsRight) {
+  options_.tuning.tuning = Tuning::kMeasure;
+  auto wide = model("resblock");
+  for (const auto& check : prove(wide, inputs("resblock")).checks) EXPECT_TRUE(check.passed) << check.text;
+}
+
+TEST_F(Gpu, RivalsRun) {
+  auto wide = model("resblock");
+  const auto given = inputs("resblock");
+  const app::SeparateRuns separate(wide, given);
+  for (const std::string name : {"eager", "streams", "graph"}) {
+    const auto run = separate.contender(name);
+    for (int i = 0; i < 3; ++i) EXPECT_NO_THROW(run()) << name;
+    synchronize(options_.device.device);
+  }
+}
+
+}  // namespace
+}  // namespace wide::test
