@@ -103,7 +103,9 @@ void add_proof(CaseRecord& record, const Proof& proof) {
   }
 }
 
-std::int64_t peak_bytes() {
+// Of the memory that models lie in.
+std::int64_t peak_memory(at::Device device) {
+  if (!device.is_cpu()) return peak_bytes(device);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
@@ -199,7 +201,7 @@ void measure_case(const presets::CaseSpec& spec, CaseRecord& record) {
   add_proof(record, prove(model, inputs));
   if (record.verdict != Verdict::kPass) return;
   measure_rounds(spec, model, inputs, record);
-  record.peak_memory_bytes = peak_bytes();
+  record.peak_memory_bytes = peak_memory(model.options().device.device);
 }
 
 }  // namespace wide::app

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -25,6 +26,12 @@ const at::AcceleratorHooksInterface& hooks(at::Device device) {
 
 void synchronize(at::Device device) {
   if (has_queue(device)) c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(device.index());
+}
+
+std::int64_t peak_bytes(at::Device device) {
+  if (!device.is_cuda()) return 0;
+  const auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  return c10::getDeviceAllocator(device.type())->getDeviceStats(device.index()).allocated_bytes[all].peak;
 }
 
 at::Generator default_generator(at::Device device) {
