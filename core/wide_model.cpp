@@ -33,6 +33,11 @@ std::string shape_key(std::span<const ModelInput> inputs) {
   return key;
 }
 
+// A pass of a small model takes microseconds: most inputs are there already, and are not asked to move.
+at::Tensor on(at::Device device, const at::Tensor& tensor) {
+  return tensor.device() == device ? tensor : tensor.to(device);
+}
+
 }  // namespace
 
 ModelInput ModelInput::per_member(std::span<const at::Tensor> tensors, const std::string& name) {
@@ -318,7 +323,7 @@ std::vector<WideTensor> WideModel::input_values(const Graph& graph,
   for (const auto& input : graph.inputs) {
     if (input.kind == InputKind::kUser) {
       const auto& given = inputs[user++];
-      values.push_back({given.tensor.to(device()), given.mapped ? Layout::kFront : Layout::kShared});
+      values.push_back({on(device(), given.tensor), given.mapped ? Layout::kFront : Layout::kShared});
     } else if (const auto state = state_.find(input.target); state != state_.end()) {
       values.push_back({state->second, Layout::kFront});
     } else {
