@@ -61,17 +61,6 @@ std::vector<ModelInput> corpus_inputs(std::string_view model, std::int64_t membe
   return inputs;
 }
 
-TemporaryFolder::TemporaryFolder() {
-  auto pattern = (fs::temp_directory_path() / "wide_core_test_XXXXXX").string();
-  if (!::mkdtemp(pattern.data())) throw std::runtime_error("cannot make a temporary folder");
-  path_ = pattern;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code error;
-  fs::remove_all(path_, error);
-}
-
 void expect_error(const std::function<void()>& body, std::string_view stage,
                   const std::vector<std::string>& words) {
   try {

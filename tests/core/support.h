@@ -14,6 +14,7 @@
 #include "core/specialize.h"
 #include "core/wide_model.h"
 #include "presets/zoo/builder.h"
+#include "tests/temporary_folder.h"
 
 namespace wide::test {
 
@@ -27,19 +28,6 @@ Graph captured(std::string_view model);
 /// The model with its first `members` checkpoints, and the golden file's inputs.
 WideModel corpus_model(std::string_view model, std::int64_t members, BuildOptions options = {});
 std::vector<ModelInput> corpus_inputs(std::string_view model, std::int64_t members);
-
-/// A folder that is removed with all that it holds.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// Runs `body`, which must throw wide::Error of `stage` whose message holds all of `words`.
 void expect_error(const std::function<void()>& body, std::string_view stage,

@@ -51,22 +51,6 @@ std::string slurp(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "wide-test-XXXXXX").string();
-  if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
-  path_ = pattern;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::filesystem::path TemporaryFolder::write(std::string_view name, std::string_view bytes) const {
-  std::ofstream(path_ / name, std::ios::binary) << bytes;
-  return path_ / name;
-}
-
 std::string with_member(std::string_view model, std::string_view suffix,
                         const std::function<void(std::string&)>& change) {
   auto parts = unzip(slurp(model_folder(model) / "model.pt2"));

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/temporary_folder.h"
 #include "zip_builder.h"
 
 namespace wide::formats::test {
@@ -26,20 +27,7 @@ std::filesystem::path model_folder(std::string_view name);
 
 std::string slurp(const std::filesystem::path& path);
 
-/// A folder that goes away with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-  /// Writes a file into it and returns its path.
-  std::filesystem::path write(std::string_view name, std::string_view bytes) const;
-
- private:
-  std::filesystem::path path_;
-};
+using wide::test::TemporaryFolder;
 
 /// The model of a corpus folder with the member whose name ends with `suffix` changed, checksums right.
 std::string with_member(std::string_view model, std::string_view suffix,

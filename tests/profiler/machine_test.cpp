@@ -5,6 +5,8 @@
 #include <cmath>
 #include <fstream>
 
+#include "tests/temporary_folder.h"
+
 namespace wide::profiler {
 namespace {
 
@@ -16,9 +18,7 @@ void write(const fs::path& path, const std::string& text) {
 }
 
 /// A small machine of two cores with two threads each.
-fs::path fake_root() {
-  const fs::path root = fs::path(testing::TempDir()) / "widebench_fake_root";
-  fs::remove_all(root);
+void fill(const fs::path& root) {
   std::string cpuinfo;
   for (int i = 0; i < 4; ++i) {
     cpuinfo += "processor\t: " + std::to_string(i) +
@@ -39,11 +39,12 @@ fs::path fake_root() {
   write(cache / "index1/level", "3\n");
   write(cache / "index1/type", "Unified\n");
   write(cache / "index1/size", "32M\n");
-  return root;
 }
 
 TEST(MachineTest, ReadsAKnownMachine) {
-  const auto facts = machine(fake_root());
+  const test::TemporaryFolder root;
+  fill(root.path());
+  const auto facts = machine(root.path());
   EXPECT_EQ(facts.cpu, "Tiny 9000");
   EXPECT_EQ(facts.logical_cores, 4);
   EXPECT_EQ(facts.physical_cores, 2);
@@ -53,13 +54,15 @@ TEST(MachineTest, ReadsAKnownMachine) {
   EXPECT_EQ(facts.os, "Debian GNU/Linux 12 (bookworm)");
   EXPECT_EQ(facts.kernel, "Linux 6.1.0");
   EXPECT_FALSE(facts.compiler.empty());
-  const auto now = conditions(fake_root());
+  const auto now = conditions(root.path());
   EXPECT_DOUBLE_EQ(now.load_1min, 1.25);
   EXPECT_DOUBLE_EQ(now.cpu_mhz, 2150.5);
 }
 
 TEST(MachineTest, KeyHangsOnStableFactsOnly) {
-  const Facts base = machine(fake_root());
+  const test::TemporaryFolder root;
+  fill(root.path());
+  const Facts base = machine(root.path());
   Facts same = base;
   same.kernel = "Linux 6.1.99";
   same.memory_bytes += 1000;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "results/record.h"
+#include "tests/temporary_folder.h"
 
 namespace wide::results::test {
 
@@ -19,19 +20,7 @@ std::string describe(const CaseRecord& record);
 /// The same; `id` and `origin` are left out, since a database gives them.
 std::string describe(const RunRecord& run);
 
-/// A new, empty folder that goes away with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder();
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
+using wide::test::TemporaryFolder;
 
 /// True when `text` has `part`.
 bool has(const std::string& text, const std::string& part);

@@ -12,14 +12,15 @@
 #include "profiler/trace/analysis_json.h"
 #include "profiler/trace/chrome_export.h"
 #include "profiler/trace/sample_traces.h"
+#include "tests/temporary_folder.h"
 
 namespace wide::gui {
 namespace {
 
 void no_step(double, const char*) {}
 
-std::filesystem::path written() {
-  const auto path = std::filesystem::path(testing::TempDir()) / "profile_data_test.json";
+std::filesystem::path written(const test::TemporaryFolder& folder) {
+  const auto path = folder / "profile.json";
   const auto wide = test::wide_trace(), eager = test::eager_trace();
   profiler::write_chrome_file(path, std::array{&wide, &eager});
   return path;
@@ -35,7 +36,8 @@ std::string report() {
 }
 
 TEST(ProfileData, IsReadWithAllThatExplainsIt) {
-  const auto path = written();
+  const test::TemporaryFolder folder;
+  const auto path = written(folder);
   std::vector<std::string> steps;
   const auto data = read_profile(path, report(), [&](double, const char* what) { steps.emplace_back(what); });
   EXPECT_EQ(data.file, path);
@@ -48,18 +50,17 @@ TEST(ProfileData, IsReadWithAllThatExplainsIt) {
   EXPECT_EQ(data.nodes.rows(), data.comparisons[0].nodes.size());
   EXPECT_EQ(data.timeline.lanes.size(), 2u);
   EXPECT_GE(steps.size(), 3u);
-  std::filesystem::remove(path);
 }
 
 TEST(ProfileData, PartsAddUpToTheGain) {
-  const auto path = written();
+  const test::TemporaryFolder folder;
+  const auto path = written(folder);
   const auto data = read_profile(path, "", no_step);
   const auto& gain = data.comparisons[0].gain;
   double sum = 0;
   for (const auto& part : gain_parts(gain)) sum += part.us;
   EXPECT_NEAR(sum, gain.gained(), 1e-9);
   EXPECT_FALSE(data.roofline);
-  std::filesystem::remove(path);
 }
 
 TEST(ProfileData, KernelsAreInATableWithUnits) {
@@ -72,7 +73,8 @@ TEST(ProfileData, KernelsAreInATableWithUnits) {
 }
 
 TEST(ProfileData, AStrangeFileIsAnErrorAndAStrangeReportIsPassedOver) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "profile_data_no_trace.json";
+  const test::TemporaryFolder folder;
+  const auto path = folder / "no_trace.json";
   EXPECT_THROW(read_profile(path, "", no_step), Error);
   std::vector<profiler::Trace> traces;
   EXPECT_THROW(make_profile(std::move(traces), "", no_step), Error);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/error.h"
+#include "tests/temporary_folder.h"
 
 namespace wide::gui {
 namespace {
@@ -97,15 +98,14 @@ TEST(SweepForm, AGridOfOnesOwnIsAPresetThatCanBeRead) {
 }
 
 TEST(SweepForm, TheFileIsKeptWhereTheProgramLooksForPresets) {
-  const auto folder = testing::TempDir() + "sweep_form_config";
-  ASSERT_EQ(setenv("XDG_CONFIG_HOME", folder.c_str(), 1), 0);
+  const test::TemporaryFolder folder;
+  ASSERT_EQ(setenv("XDG_CONFIG_HOME", folder.path().c_str(), 1), 0);
   SweepForm form;
   form.preset = "ci", form.subjects = {"linear"}, form.dtypes = {"float64"};
   const auto name = write_own_preset(form, kKnown);
   EXPECT_EQ(name, write_own_preset(form, kKnown));
   const auto read = presets::read_preset(presets::find_preset(name));
   EXPECT_EQ(read.cases.front().dtype, "float64");
-  std::filesystem::remove_all(folder);
 }
 
 TEST(SweepForm, CountsItsCases) {

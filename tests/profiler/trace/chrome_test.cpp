@@ -17,6 +17,7 @@
 #include "profiler/trace/gzip.h"
 #include "profiler/trace/sample_traces.h"
 #include "profiler/trace/structure.h"
+#include "tests/temporary_folder.h"
 
 namespace wide::profiler {
 namespace {
@@ -108,7 +109,7 @@ TEST(ChromeRoundTripTest, DeviceTraceLosesLaunchDetailOnly) {
 }
 
 TEST(ChromeRoundTripTest, FilesAreWrittenWholeAndPacked) {
-  const auto folder = std::filesystem::path(testing::TempDir());
+  const test::TemporaryFolder folder;
   const auto trace = test::wide_trace();
   for (const std::string file : {"round.json", "round.json.gz"}) {
     write_chrome_file(folder / file, std::array{&trace});
@@ -116,7 +117,7 @@ TEST(ChromeRoundTripTest, FilesAreWrittenWholeAndPacked) {
   }
   EXPECT_LT(std::filesystem::file_size(folder / "round.json.gz"),
             std::filesystem::file_size(folder / "round.json") / 3);
-  EXPECT_THROW(write_chrome_file(folder / "absent" / "t.json", std::array{&trace}), Error);
+  EXPECT_THROW(write_chrome_file(folder / "absent/t.json", std::array{&trace}), Error);
   EXPECT_THROW(read_chrome_file(folder / "nothing.json"), Error);
 }
 

@@ -11,6 +11,7 @@
 #include "profiler/trace/comparison.h"
 #include "profiler/trace/kernels.h"
 #include "profiler/trace/sample_traces.h"
+#include "tests/temporary_folder.h"
 
 namespace wide::profiler {
 namespace {
@@ -39,7 +40,8 @@ double peak_gigabytes() {
 
 TEST(ScaleTest, AMillionEventsAreReadInFiveSecondsAndExplainedInTwo) {
   constexpr std::size_t kEvents = 1'000'000;
-  const auto path = std::filesystem::path(testing::TempDir()) / "million.json";
+  const test::TemporaryFolder folder;
+  const auto path = folder / "million.json";
   {
     const auto trace = test::large_trace(kEvents);
     EXPECT_LT(trace.slices.bytes(), 150'000'000u);
@@ -64,7 +66,6 @@ TEST(ScaleTest, AMillionEventsAreReadInFiveSecondsAndExplainedInTwo) {
   }
   RecordProperty("import_seconds", std::to_string(import_seconds));
   RecordProperty("analysis_seconds", std::to_string(analysis_seconds));
-  std::filesystem::remove(path);
 }
 
 }  // namespace
