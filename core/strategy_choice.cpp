@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/sequential.h"
+#include "core/strategy_text.h"
 #include "formats/error.h"
 
 namespace wide {
@@ -41,17 +42,15 @@ std::string operator_kind(std::string_view op) {
 }
 
 void add_choice(StrategyChoice& choice, const std::string& text) {
-  if (const auto plus = text.find('+'); plus != std::string::npos) {
-    add_choice(choice, text.substr(0, plus));
-    return add_choice(choice, text.substr(plus + 1));
+  for (const auto& one : strategies_in(text)) {
+    const auto equals = one.find('=');
+    if (equals == std::string::npos) {
+      choice.all = one;
+      continue;
+    }
+    auto& map = one.starts_with('%') ? choice.by_value : choice.by_kind;
+    map[one.substr(0, equals)] = strategy_name(one);
   }
-  const auto equals = text.find('=');
-  if (equals == std::string::npos) {
-    choice.all = text;
-    return;
-  }
-  auto& map = text.starts_with('%') ? choice.by_value : choice.by_kind;
-  map[text.substr(0, equals)] = text.substr(equals + 1);
 }
 
 void check_choice(const StrategyChoice& choice) {

@@ -12,6 +12,7 @@
 #include "app/exit_code.h"
 #include "app/model_title.h"
 #include "app/peer_process.h"
+#include "core/strategy_text.h"
 #include "presets/case_fields.h"
 #include "presets/preset.h"
 #include "results/table.h"
@@ -67,17 +68,13 @@ void check_strategies(const BenchmarkArguments& options, const app::Engine& engi
   for (const auto& subject : engine.subjects())
     known.insert(subject.strategies.begin(), subject.strategies.end());
   const auto check = [&](const std::string& strategy) {
-    if (known.contains(strategy.substr(strategy.find('=') + 1))) return;  // npos + 1 is 0
+    if (known.contains(strategy_name(strategy))) return;
     std::string names;
     for (const auto& name : known) names += (names.empty() ? "" : ", ") + name;
     throw Error("usage", "no operation has a strategy '" + strategy + "'; there are " + names);
   };
-  for (std::string rest : options.strategies) {
-    for (auto plus = rest.find('+'); plus != std::string::npos; plus = rest.find('+')) {
-      check(rest.substr(0, plus));
-      rest.erase(0, plus + 1);
-    }
-    check(rest);
+  for (const auto& given : options.strategies) {
+    for (const auto& strategy : strategies_in(given)) check(strategy);
   }
 }
 
