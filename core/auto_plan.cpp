@@ -10,6 +10,7 @@
 #include "core/cost_book.h"
 #include "core/stopwatch.h"
 #include "core/text.h"
+#include "core/with_threads.h"
 #include "formats/error.h"
 
 namespace wide {
@@ -27,22 +28,6 @@ constexpr double kTinyNanoseconds = 500'000;
 int inner_threads(const Schedule& schedule, at::Device device) {
   return schedule.workers > 1 && device.is_cpu() ? 1 : schedule.threads;
 }
-
-class WithThreads {
- public:
-  explicit WithThreads(int count) : before_(at::get_num_threads()), changed_(count > 0 && count != before_) {
-    if (changed_) at::set_num_threads(count);
-  }
-  ~WithThreads() {
-    if (changed_) at::set_num_threads(before_);
-  }
-  WithThreads(const WithThreads&) = delete;
-  WithThreads& operator=(const WithThreads&) = delete;
-
- private:
-  int before_;
-  bool changed_;  ///< at::set_num_threads() drops oneDNN's prepared kernels even where nothing changes
-};
 
 struct Plans {
   Plan plan;

@@ -11,19 +11,10 @@
 #include <thread>
 #include <vector>
 
+#include "core/with_threads.h"
+
 namespace wide {
 namespace {
-
-class Threads {
- public:
-  explicit Threads(int count) : before_(at::get_num_threads()) { at::set_num_threads(count); }
-  ~Threads() { at::set_num_threads(before_); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-
- private:
-  int before_;
-};
 
 // The threads that items ran on, each of them slow enough that all who may take one do.
 std::set<std::thread::id> threads_used(std::size_t count, std::size_t threads) {
@@ -39,7 +30,7 @@ std::set<std::thread::id> threads_used(std::size_t count, std::size_t threads) {
 
 TEST(SideBySide, DoesEachItemOnce) {
   for (const int pool : {1, 2, 4}) {
-    const Threads set(pool);
+    const WithThreads set(pool);
     for (const std::size_t threads : {1, 2, 8}) {
       for (const std::size_t count : {0, 1, 2, 7, 1000}) {
         std::vector<std::atomic<int>> seen(count);
@@ -51,7 +42,7 @@ TEST(SideBySide, DoesEachItemOnce) {
 }
 
 TEST(SideBySide, UsesAsManyThreadsAsItMay) {
-  const Threads set(3);
+  const WithThreads set(3);
   EXPECT_EQ(threads_used(6, 1).size(), 1u);
   EXPECT_EQ(threads_used(6, 2).size(), 2u);
   EXPECT_EQ(threads_used(6, 8).size(), 3u);
@@ -59,14 +50,14 @@ TEST(SideBySide, UsesAsManyThreadsAsItMay) {
 }
 
 TEST(SideBySide, AnItemWorksOnOneThread) {
-  const Threads set(2);
+  const WithThreads set(2);
   for (const std::size_t threads : {1, 2}) {
     run_side_by_side(2, threads, [](std::size_t) { EXPECT_TRUE(at::in_parallel_region()); });
   }
 }
 
 TEST(SideBySide, GivesTheResultsOfASeparateRun) {
-  const Threads set(2);
+  const WithThreads set(2);
   const auto x = at::randn({8, 64, 64}), w = at::randn({8, 64, 64});
   std::vector<at::Tensor> results(8);
   run_side_by_side(8, 2, [&](std::size_t i) {
@@ -78,7 +69,7 @@ TEST(SideBySide, GivesTheResultsOfASeparateRun) {
 }
 
 TEST(SideBySide, AnErrorComesBackAndEndsTheRest) {
-  const Threads set(2);
+  const WithThreads set(2);
   std::atomic<int> begun{0};
   const auto work = [&](std::size_t) {
     ++begun;

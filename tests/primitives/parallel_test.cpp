@@ -1,6 +1,5 @@
 #include "primitives/kernels/parallel.h"
 
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -9,23 +8,14 @@
 #include <thread>
 #include <vector>
 
+#include "core/with_threads.h"
+
 namespace wide::kernels {
 namespace {
 
-class Threads {
- public:
-  explicit Threads(int count) : before_(at::get_num_threads()) { at::set_num_threads(count); }
-  ~Threads() { at::set_num_threads(before_); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-
- private:
-  int before_;
-};
-
 TEST(ParallelRanges, CoverEveryIndexOnce) {
   for (const int threads : {1, 2, 5}) {
-    const Threads set(threads);
+    const WithThreads set(threads);
     for (const std::int64_t count : {0, 1, 2, 7, 1000, 100'003}) {
       for (const std::int64_t grain : {0, 1, 3, 1000}) {
         std::vector<std::atomic<int>> seen(static_cast<std::size_t>(count));
@@ -40,7 +30,7 @@ TEST(ParallelRanges, CoverEveryIndexOnce) {
 
 TEST(ParallelRanges, RunOnAsManyThreadsAsLibtorchHas) {
   const auto threads_used = [](int threads, std::int64_t count, std::int64_t grain) {
-    const Threads set(threads);
+    const WithThreads set(threads);
     std::mutex mutex;
     std::set<std::thread::id> ids;
     parallel_ranges(count, grain, [&](std::int64_t, std::int64_t) {
@@ -55,7 +45,7 @@ TEST(ParallelRanges, RunOnAsManyThreadsAsLibtorchHas) {
 }
 
 TEST(ParallelRanges, AnErrorComesBack) {
-  const Threads set(2);
+  const WithThreads set(2);
   EXPECT_THROW(parallel_ranges(1000, 1,
                                [](std::int64_t begin, std::int64_t) {
                                  if (begin > 0) throw std::runtime_error("late");

@@ -1,6 +1,5 @@
 // Captures of real models on the CPU: what is in them, and that nothing is left behind.
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <ATen/record_function.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <gmock/gmock.h>
@@ -15,6 +14,7 @@
 #include "app/capture/cpu_capture.h"
 #include "app/capture/profile_job.h"
 #include "core/observe.h"
+#include "core/with_threads.h"
 #include "formats/error.h"
 #include "presets/zoo/zoo.h"
 #include "profiler/trace/activity.h"
@@ -115,10 +115,8 @@ TEST(CpuCaptureTest, TellsMembersApart) {
 }
 
 TEST(CpuCaptureTest, ThreadsAreTracksOfTheirOwn) {
-  const int threads = at::get_num_threads();
-  at::set_num_threads(2);
+  const WithThreads two(2);
   const auto trace = std::move(profiled("mlp", {"threads"}).at(1));
-  at::set_num_threads(threads);
   std::set<std::uint32_t> tracks;
   for (std::size_t i = 0; i < trace.slices.size(); ++i) {
     if (trace.slices.kind(i) == Kind::kMember) tracks.insert(trace.slices.track(i));
