@@ -16,7 +16,9 @@
 #include "app/peer_rivals.h"
 #include "app/rivals.h"
 #include "core/prove.h"
+#include "core/recorded_pass.h"
 #include "core/sequential.h"
+#include "core/strategy_text.h"
 #include "core/torch_bridge.h"
 #include "formats/error.h"
 #include "presets/zoo/zoo.h"
@@ -33,15 +35,10 @@ struct Prepared {
   std::vector<ModelInput> inputs;
 };
 
-// Why the case would not measure what its name says, or empty: a strategy that no operation runs by would be
-// `auto` again.
-std::string objection_to(const Plan& plan, const std::string& strategy) {
+// Why no operation runs by the strategy, or empty where one does.
+std::string objection_to_one(const Plan& plan, const std::string& strategy) {
   if (strategy == kAuto || strategy == kWide || strategy == kSequential.name) return "";
-  if (const auto plus = strategy.find('+'); plus != std::string::npos) {
-    const auto first = objection_to(plan, strategy.substr(0, plus));
-    return first.empty() ? objection_to(plan, strategy.substr(plus + 1)) : first;
-  }
-  const auto name = strategy.substr(strategy.find('=') + 1);  // npos + 1 is 0
+  const auto name = strategy_name(strategy);
   std::string refusal;
   for (const auto& node : plan.nodes) {
     if (node.strategy == name) return "";
@@ -50,6 +47,15 @@ std::string objection_to(const Plan& plan, const std::string& strategy) {
     }
   }
   return "no operation here runs by the strategy " + name + refusal;
+}
+
+// Why the case would not measure what its name says, or empty: a strategy that no operation runs by would be
+// `auto` again.
+std::string objection_to(const Plan& plan, const std::string& strategies) {
+  for (const auto& strategy : strategies_in(strategies)) {
+    if (auto objection = objection_to_one(plan, strategy); !objection.empty()) return objection;
+  }
+  return "";
 }
 
 // No pass shall pay for moving its inputs.
@@ -79,6 +85,14 @@ Prepared prepare(const presets::CaseSpec& spec) {
   const auto architecture = zoo::build(spec.subject, spec.shape);
   return {WideModel(architecture.graph, zoo::make_members(architecture, spec.n, spec.seed, *dtype), options),
           on_device(zoo::make_inputs(architecture, spec.n, spec.seed, *dtype), options.device.device)};
+}
+
+// Whether passes are launched as a whole, where they were to be.
+void add_recording(CaseRecord& record, const Execution& execution) {
+  const auto* recorded = execution.recorded();
+  if (recorded == nullptr) return;
+  record.plan["recorded"] = recorded->is_recorded();
+  if (!recorded->refusal().empty()) record.plan["not_recorded"] = recorded->refusal();
 }
 
 nlohmann::json plan_json(const Build& built) {
@@ -201,6 +215,7 @@ void measure_case(const presets::CaseSpec& spec, CaseRecord& record) {
   add_proof(record, prove(model, inputs));
   if (record.verdict != Verdict::kPass) return;
   measure_rounds(spec, model, inputs, record);
+  add_recording(record, built->planned.execution);
   record.peak_memory_bytes = peak_memory(model.options().device.device);
 }
 

@@ -130,14 +130,11 @@ std::vector<ExecutionOutput> Execution::run_parts(std::span<const WideTensor> in
     const c10::InferenceMode mode(inference);
     results[i] = run_part(parts_[i], inputs, pool);
   };
-  if (!device_.is_cpu()) {
-    if (parts_.size() == 1 || schedule_.workers == 1) {
-      for (std::size_t i = 0; i < parts_.size(); ++i) run_one(i);
-    } else {
-      run_on_streams(device_, parts_.size(), static_cast<std::size_t>(schedule_.workers), run_one);
-    }
-  } else if (schedule_.workers > 1 && parts_.size() > 1) {
-    run_side_by_side(parts_.size(), static_cast<std::size_t>(schedule_.workers), run_one);
+  const auto workers = static_cast<std::size_t>(schedule_.workers);
+  if (workers > 1 && parts_.size() > 1 && !device_.is_cpu()) {
+    run_on_streams(device_, parts_.size(), workers, run_one);
+  } else if (workers > 1 && parts_.size() > 1) {
+    run_side_by_side(parts_.size(), workers, run_one);
   } else if (schedule_.threads == 1 && at::get_num_threads() > 1) {
     run_side_by_side(parts_.size(), 1, run_one);
   } else {

@@ -20,8 +20,8 @@ class RecordedPass;
 /// How members are divided among programs, and programs among threads.
 struct Schedule {
   std::int64_t chunk = 1;  ///< members of a program; the last has the rest
-  int workers =
-      1;  ///< programs at a time, each on a thread, where libtorch has that one; on a GPU on a stream
+  int workers = 1;  ///< programs at a time: each on a thread, which is all that libtorch has there; on a
+                    ///< GPU each on a stream
   int threads = 0;  ///< libtorch's threads where `workers` is 1; 0: as many as it has outside
   bool operator==(const Schedule&) const = default;
 };

@@ -99,6 +99,20 @@ void check_cpu(const app::Engine& engine, std::vector<Check>& checks) {
                            "measured when first asked for: widebench profile NAME --roofline"));
 }
 
+// Whether libtorch, too, can use the GPU that the driver has: it brings kernels for some generations only.
+void check_libtorch_on_gpu(std::vector<Check>& checks) {
+  const auto library = app::open_beside_program("libwide_cuda_run.so");
+  const auto devices = library.find<int()>("wide_cuda_run_devices");
+  if (!devices) {
+    checks.push_back({"gpu", "libwide_cuda_run.so", State::kWarning, library.reason, library.remedy});
+    return;
+  }
+  const int count = devices();
+  checks.push_back({"gpu", "libtorch", count > 0 ? State::kGood : State::kWarning,
+                    count > 0 ? fmt::format("GPUs it sees: {}", count) : "sees no GPU",
+                    count > 0 ? "" : "is the driver one for CUDA 13?"});
+}
+
 void check_gpu(std::vector<Check>& checks) {
   const auto cuda = app::ask_cuda();
   const auto& report = cuda.report;
@@ -122,6 +136,7 @@ void check_gpu(std::vector<Check>& checks) {
   checks.push_back(good_or("gpu", "kernel module", module, "no NVIDIA kernel module is loaded"));
   if (!report.reason.empty()) return;
   for (const auto& device : report.devices) checks.push_back({"gpu", "device", State::kGood, device, ""});
+  check_libtorch_on_gpu(checks);
   std::ifstream parameters("/proc/driver/nvidia/params");
   for (std::string line; std::getline(parameters, line);) {
     if (!line.starts_with("RmProfilingAdminOnly")) continue;
