@@ -10,54 +10,75 @@
 namespace wide::app {
 namespace {
 
-DeviceInfo cuda_info() {
+struct Cuda {
   DeviceInfo info{.name = "cuda", .description = {}, .usable = false, .reason = {}};
-  const auto found = find_cuda();
-  const auto& reason = found.reason.empty() ? found.report.reason : found.reason;
-  const auto& remedy = found.reason.empty() ? found.report.remedy : found.remedy;
-  info.usable = reason.empty() && !found.report.devices.empty();
-  if (info.usable) {
-    info.description = found.report.devices.front();
-  } else {
-    info.reason = reason.empty() ? "the driver names no GPU" : reason;
-    if (!remedy.empty()) info.reason.append("; ").append(remedy);
-  }
-  return info;
+  decltype(wide_cuda_run_record)* record = nullptr;
+};
+
+void refuse(Cuda& cuda, const std::string& reason, const std::string& remedy) {
+  cuda.info.reason = reason;
+  if (!remedy.empty()) cuda.info.reason.append("; ").append(remedy);
 }
 
-[[noreturn]] void refuse(const OpenedLibrary& library, const std::string& reason, const std::string& remedy) {
-  throw CannotMeasure("device", library.path + ": " + reason + "; " + remedy);
+// Of a GPU that the driver has: whether libtorch can use it too.
+void open_libtorch(Cuda& cuda) {
+  const auto library = open_beside_program("libwide_cuda_run.so");
+  if (library.handle == nullptr) return refuse(cuda, library.reason, library.remedy);
+  const auto version = library.find<decltype(wide_cuda_run_version)>("wide_cuda_run_version");
+  const auto devices = library.find<decltype(wide_cuda_run_devices)>("wide_cuda_run_devices");
+  const auto record = library.find<decltype(wide_cuda_run_record)>("wide_cuda_run_record");
+  if (!version || !devices || !record || version() != cuda::kRunSeamVersion) {
+    return refuse(cuda, library.path + " belongs to another version of this program",
+                  "build program and library together");
+  }
+  if (devices() == 0) return refuse(cuda, "libtorch can use no GPU here", "see widebench doctor");
+  cuda.record = record;
+  cuda.info.usable = true;
+}
+
+Cuda look_for_cuda() {
+  Cuda cuda;
+  const auto found = find_cuda();
+  if (!found.reason.empty()) {
+    refuse(cuda, found.reason, found.remedy);
+  } else if (!found.report.reason.empty()) {
+    refuse(cuda, found.report.reason, found.report.remedy);
+  } else if (found.report.devices.empty()) {
+    refuse(cuda, "the driver names no GPU", "");
+  } else {
+    cuda.info.description = found.report.devices.front();
+    open_libtorch(cuda);
+  }
+  return cuda;
+}
+
+const Cuda& the_cuda() {
+  static const Cuda cuda = look_for_cuda();
+  return cuda;
 }
 
 }  // namespace
 
 const std::vector<DeviceInfo>& known_devices() {
   static const std::vector<DeviceInfo> all{
-      {.name = "cpu", .description = at::get_cpu_capability(), .usable = true, .reason = {}}, cuda_info()};
+      {.name = "cpu", .description = at::get_cpu_capability(), .usable = true, .reason = {}},
+      the_cuda().info};
   return all;
 }
 
 std::string settled_device(const std::string& name) {
   if (name != "auto") return name;
-  return known_devices()[1].usable ? "cuda" : "cpu";
+  return the_cuda().info.usable ? "cuda" : "cpu";
 }
 
 ComputeDevice open_device(const std::string& name) {
   if (settled_device(name) == "cpu") return {};
-  const auto& info = known_devices()[1];
-  if (!info.usable) throw CannotMeasure("device", info.reason);
-  static const auto library = open_beside_program("libwide_cuda_run.so");
-  if (library.handle == nullptr) refuse(library, library.reason, library.remedy);
-  const auto version = library.find<decltype(wide_cuda_run_version)>("wide_cuda_run_version");
-  const auto devices = library.find<decltype(wide_cuda_run_devices)>("wide_cuda_run_devices");
-  const auto record = library.find<decltype(wide_cuda_run_record)>("wide_cuda_run_record");
-  if (!version || !devices || !record || version() != cuda::kRunSeamVersion)
-    refuse(library, "it belongs to another version of this program", "build program and library together");
-  if (devices() == 0) refuse(library, "libtorch can use no GPU here", "see widebench doctor");
+  const auto& cuda = the_cuda();
+  if (!cuda.info.usable) throw CannotMeasure("device", cuda.info.reason);
   // Members alone and wide shall round alike; PyTorch's default rounds convolutions to 10 bits.
   at::globalContext().setAllowTF32CuDNN(false);
-  ComputeDevice device{at::Device(at::kCUDA, 0), info.description, {}};
-  record(&device);
+  ComputeDevice device{at::Device(at::kCUDA, 0), cuda.info.description, {}};
+  cuda.record(&device);
   return device;
 }
 

@@ -9,7 +9,8 @@
 
 namespace wide::app {
 
-/// "cpu", and "cuda" with the reason where it cannot be used. Looks once in the life of the process.
+/// "cpu", and "cuda" with the reason where it cannot be used. Looks once in the life of the process; where
+/// there is a GPU this opens libtorch's CUDA library, half a gigabyte.
 const std::vector<DeviceInfo>& known_devices();
 
 /// "auto" is "cuda" where that is usable, else "cpu".

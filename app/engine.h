@@ -40,7 +40,8 @@ struct CacheInfo {
   std::string path;
 };
 
-/// Every function may be called at any time, answers within 0.1 s and does not throw.
+/// Every function may be called at any time and does not throw. Each answers within 0.1 s, but for the first
+/// that asks for devices where there is a GPU: it loads what runs models there.
 struct Engine {
   std::string version;     ///< of this program
   std::string git_commit;  ///< empty: not known
