@@ -147,13 +147,18 @@ const Build* build(WideModel& model, const std::vector<ModelInput>& inputs, cons
 
 // In the order that the case names its rivals in; Python rivals that cannot run are left out.
 std::vector<profiler::Contender> make_contenders(const presets::CaseSpec& spec, std::function<void()> wide,
-                                                 const SeparateRuns& separate, const PeerRivals* peers) {
+                                                 const SeparateRuns& separate, const PeerRivals* peers,
+                                                 CaseRecord& record) {
   const auto python = python_rivals(spec);
   const auto far = peers == nullptr ? std::vector<profiler::Contender>() : peers->contenders();
   std::vector<profiler::Contender> contenders{{"wide", std::move(wide)}};
   for (const auto& rival : spec.rivals) {
     if (std::find(python.begin(), python.end(), rival) == python.end()) {
-      contenders.push_back({rival, separate.contender(rival)});
+      try {
+        contenders.push_back({rival, separate.contender(rival)});
+      } catch (const c10::Error& error) {  // the device cannot: the others are measured without it
+        record.plan["left_out"][rival] = error.what_without_backtrace();
+      }
       continue;
     }
     const auto found = std::find_if(far.begin(), far.end(), [&](const auto& c) { return c.name == rival; });
@@ -181,7 +186,7 @@ void measure_rounds(const presets::CaseSpec& spec, WideModel& model, const std::
   if (!python_rivals(spec).empty()) peers.emplace(spec, model, inputs);
   profiler::SteadyClock clock;
   const auto rounds = [&] {
-    auto contenders = make_contenders(spec, wide, separate, peers ? &*peers : nullptr);
+    auto contenders = make_contenders(spec, wide, separate, peers ? &*peers : nullptr, record);
     if (const auto device = model.options().device.device; !device.is_cpu()) wait_for(device, contenders);
     results::add_measurement(record, profiler::measure(contenders, spec.stopping, spec.seed, clock, {}));
   };

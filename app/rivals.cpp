@@ -53,22 +53,16 @@ SeparateRuns::Outputs SeparateRuns::run_streams() const {
   return outputs;
 }
 
-// The first call runs as ever, in which libraries set themselves up; the second is recorded.
+// Once as ever, in which libraries set themselves up, then recorded.
 std::function<void()> SeparateRuns::recorded() const {
   struct State {
-    bool warm = false;
-    std::unique_ptr<Recording> recording;
     Outputs outputs;
+    std::unique_ptr<Recording> recording;
   };
-  return [this, state = std::make_shared<State>()] {
-    if (!state->warm) {
-      state->warm = true;
-      state->outputs = run_streams();
-      return;
-    }
-    if (!state->recording) state->recording = device_.record([&] { state->outputs = run_streams(); });
-    state->recording->replay();
-  };
+  const auto state = std::make_shared<State>();
+  (void)run_streams();
+  state->recording = device_.record([&] { state->outputs = run_streams(); });
+  return [state] { state->recording->replay(); };
 }
 
 std::function<void()> SeparateRuns::contender(const std::string& name) const {

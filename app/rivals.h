@@ -20,8 +20,8 @@ class SeparateRuns {
 
   /// "eager": one member after the other. On the CPU "threads": members side by side on the threads that the
   /// library has, one thread each. On a GPU "streams": a stream for each member, as far as there are, and
-  /// "graph": all members, on streams, recorded and launched as a whole; c10::Error from the call where they
-  /// cannot be recorded. A call holds the outputs of all N members when it ends, as the wide model's and the
+  /// "graph": all members, on streams, recorded now and launched as a whole; throws c10::Error where they
+  /// cannot be. A call holds the outputs of all N members when it ends, as the wide model's and the
   /// Python rivals' do: who drops each output at once writes into the same warm memory again, and has no N
   /// outputs. Throws wide::Error ("preset") for another name. The result must not outlive this object.
   std::function<void()> contender(const std::string& name) const;

@@ -63,9 +63,8 @@ class AutoPlanner {
     return possible_schedules(request_.parts.members, at::get_num_threads(), device());
   }
 
-  // What is timed is what the device has done, not what it was given.
-  StopwatchOptions settled(StopwatchOptions options) const {
-    if (!device().is_cpu()) options.settle = [device = device()] { synchronize(device); };
+  StopwatchOptions on_device(StopwatchOptions options) const {
+    options.device = device();
     return options;
   }
 
@@ -133,7 +132,7 @@ class AutoPlanner {
         const std::function<void()> run = [&] { (void)built.back().execution.run(request_.example, pool_); };
         const double first = time_in_turns(
             std::span(&run, 1),
-            settled({.rounds = 1, .sample_us = 100, .seconds_each = 0.1, .least_rounds = 1}))[0];
+            on_device({.rounds = 1, .sample_us = 100, .seconds_each = 0.1, .least_rounds = 1}))[0];
         best_so_far_ = std::min(best_so_far_, first);
       }
       options_.push_back(option);
@@ -145,7 +144,7 @@ class AutoPlanner {
     std::vector<std::function<void()>> runs;
     for (const auto& one : built)
       runs.emplace_back([&] { (void)one.execution.run(request_.example, pool_); });
-    const auto times = time_in_turns(runs, settled(kPass));
+    const auto times = time_in_turns(runs, on_device(kPass));
     for (std::size_t i = 0; i < built.size(); ++i) {
       if (!std::isfinite(times[i])) continue;
       tuner_.book().add(key(built[i].schedule), times[i]);

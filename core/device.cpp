@@ -13,11 +13,6 @@
 namespace wide {
 namespace {
 
-// The meta device computes shapes only: it has neither queues nor numbers.
-bool has_queue(at::Device device) {
-  return !device.is_cpu() && !device.is_meta();
-}
-
 const at::AcceleratorHooksInterface& hooks(at::Device device) {
   return at::globalContext().getAcceleratorHooksInterface(device.type());
 }
@@ -25,7 +20,7 @@ const at::AcceleratorHooksInterface& hooks(at::Device device) {
 }  // namespace
 
 void synchronize(at::Device device) {
-  if (has_queue(device)) c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(device.index());
+  if (!device.is_cpu()) c10::impl::VirtualGuardImpl(device.type()).synchronizeDevice(device.index());
 }
 
 std::int64_t peak_bytes(at::Device device) {
@@ -35,12 +30,12 @@ std::int64_t peak_bytes(at::Device device) {
 }
 
 at::Generator default_generator(at::Device device) {
-  if (!has_queue(device)) return at::detail::getDefaultCPUGenerator();
+  if (device.is_cpu()) return at::detail::getDefaultCPUGenerator();
   return hooks(device).getDefaultGenerator(device.index());
 }
 
 at::Generator new_generator(at::Device device, std::uint64_t seed) {
-  if (!has_queue(device)) return at::detail::createCPUGenerator(seed);
+  if (device.is_cpu()) return at::detail::createCPUGenerator(seed);
   auto generator = hooks(device).getNewGenerator(device.index());
   generator.set_current_seed(seed);
   return generator;
@@ -48,7 +43,7 @@ at::Generator new_generator(at::Device device, std::uint64_t seed) {
 
 void run_on_streams(at::Device device, std::size_t count, std::size_t streams,
                     c10::function_ref<void(std::size_t)> work) {
-  if (!has_queue(device)) {
+  if (device.is_cpu()) {
     for (std::size_t i = 0; i < count; ++i) work(i);
     return;
   }

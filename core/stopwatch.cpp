@@ -5,6 +5,8 @@
 #include <exception>
 #include <limits>
 
+#include "core/device.h"
+
 namespace wide {
 namespace {
 
@@ -88,7 +90,7 @@ class Race {
   }
 
   double settled_now() const {
-    if (options_.settle) options_.settle();
+    synchronize(options_.device);
     return now_();
   }
 

@@ -1,6 +1,8 @@
 #pragma once
 // Times of short functions, taken in turns so that a slow moment of the machine hits all of them.
 
+#include <c10/core/Device.h>
+
 #include <functional>
 #include <span>
 #include <vector>
@@ -14,8 +16,7 @@ struct StopwatchOptions {
   int least_rounds = 5;
   double hopeless = 1.5;             ///< after `least_rounds`, one this much slower than the best is given up
   std::function<double()> now = {};  ///< nanoseconds; the steady clock where none is given
-  /// Called before the clock is read: waits for what the functions gave a device to do. May be empty.
-  std::function<void()> settle = {};
+  at::Device device = at::kCPU;  ///< what the functions gave it to do is waited for before the clock is read
 };
 
 /// Nanoseconds of a call of each; infinity for one that throws. That of the best is the lower quartile of its

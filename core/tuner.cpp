@@ -34,12 +34,6 @@ std::string environment(std::int64_t members, const std::string& device) {
   return text;
 }
 
-StopwatchOptions stopwatch(at::Device device) {
-  StopwatchOptions options;
-  if (!device.is_cpu()) options.settle = [device] { synchronize(device); };
-  return options;
-}
-
 std::string node_key(const NodeCandidates& node, const std::vector<bool>& constant,
                      const std::string& device) {
   // Values are numbered in the call, so the text needs names for them.
@@ -140,7 +134,7 @@ void Tuner::measure(NodeCandidates& node, const std::vector<bool>& constant,
       runs.emplace_back([] { throw std::bad_alloc(); });
     }
   }
-  const auto times = time_in_turns(runs, stopwatch(node.call.device));
+  const auto times = time_in_turns(runs, {.device = node.call.device});
   for (std::size_t i = 0; i < times.size(); ++i) {
     // One that cannot be timed on made-up values may still be right on real ones: it keeps its estimate.
     if (!std::isfinite(times[i])) continue;
@@ -176,7 +170,7 @@ double Tuner::conversion(const ConcreteType& type, Layout from, Layout to, std::
   const Operand operand{type, from != Layout::kShared, {}};
   const auto tensor = operand_in(operand, from, members, device_.device);
   const std::function<void()> run = [&] { (void)convert(tensor, from, to, type, members).contiguous(); };
-  const double time = time_in_turns(std::span(&run, 1), stopwatch(device_.device))[0];
+  const double time = time_in_turns(std::span(&run, 1), {.device = device_.device})[0];
   if (!std::isfinite(time)) return estimate;
   book_.add(key, time);
   return time;

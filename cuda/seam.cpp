@@ -43,6 +43,11 @@ void try_tracing(const Driver& driver, Report& report) {
   }
 }
 
+Driver& the_driver() {
+  static Driver driver;
+  return driver;
+}
+
 void find(Driver& driver, Report& report) {
   const auto refusal = driver.open();
   report.driver_library = driver.path();
@@ -56,7 +61,7 @@ void find(Driver& driver, Report& report) {
 
 void fill(Report& report) {
   find_cupti(report);
-  static Driver driver;
+  auto& driver = the_driver();
   find(driver, report);
   if (!report.reason.empty()) return;
   if (const auto other = other_subscriber(linked_cupti())) report.other_subscriber = other->text();
@@ -71,8 +76,7 @@ int wide_cuda_seam_version() {
 }
 
 void wide_cuda_find(wide::cuda::Report* report) try {
-  static wide::cuda::Driver driver;
-  wide::cuda::find(driver, *report);
+  wide::cuda::find(wide::cuda::the_driver(), *report);
 } catch (const std::exception& error) {
   report->reason = error.what();
 }

@@ -38,7 +38,7 @@ TEST(SeparateRuns, GoToAStreamEachBesideTheCpu) {
   EXPECT_EQ(times_on_another_stream(), before + kMembers);
 }
 
-TEST(SeparateRuns, AreRecordedAtTheSecondCall) {
+TEST(SeparateRuns, AreRecordedOnceAndThenLaunched) {
   auto device = fake_device();
   int recorded = 0, replayed = 0;
   class Counted final : public Recording {
@@ -57,11 +57,19 @@ TEST(SeparateRuns, AreRecordedAtTheSecondCall) {
   Subject subject(device);
   const app::SeparateRuns separate(subject.model, subject.inputs);
   const auto run = separate.contender("graph");
-  run();
-  EXPECT_EQ(recorded, 0);
+  EXPECT_EQ(recorded, 1);
+  EXPECT_EQ(replayed, 0);
   for (int i = 0; i < 3; ++i) run();
   EXPECT_EQ(recorded, 1);
   EXPECT_EQ(replayed, 3);
+}
+
+TEST(SeparateRuns, SayAtOnceThatTheyCannotBeRecorded) {
+  auto device = fake_device();
+  device.record = [](auto) -> std::unique_ptr<Recording> { TORCH_CHECK(false, "it looks at a number"); };
+  Subject subject(device);
+  const app::SeparateRuns separate(subject.model, subject.inputs);
+  EXPECT_THROW((void)separate.contender("graph"), c10::Error);
 }
 
 TEST(SeparateRuns, RefuseWhatTheDeviceDoesNotHave) {
