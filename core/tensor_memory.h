@@ -15,7 +15,7 @@ struct alignas(64) BlockHeader {
   std::size_t size = 0;            ///< of the whole block, this header included
   std::uint64_t watch = 0;         ///< of the watcher that saw it made; 0: none
   std::size_t number = 0;          ///< which of the watcher's blocks it is
-  std::uint64_t user = 0;          ///< the thread that asked for it, where the source wants to know
+  std::size_t lane = 0;            ///< of the source's lanes the one that it goes back to
 
   void* data() { return this + 1; }
   static BlockHeader* of(void* data) { return static_cast<BlockHeader*>(data) - 1; }

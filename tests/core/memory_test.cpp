@@ -2,7 +2,9 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <random>
+#include <thread>
 
 #include "core/memory_plan.h"
 #include "core/prove.h"
@@ -133,6 +135,66 @@ TEST(MemoryPool, TensorsOutliveIt) {
     EXPECT_GT(pool.statistics().bytes_in_use, 0);
   }
   EXPECT_EQ(kept.sum().item<float>(), 3000);
+}
+
+at::Tensor tensor_of(MemoryPool& pool, std::int64_t length = 1000) {
+  const MemoryPool::Scope scope(pool);
+  return at::empty({length});
+}
+
+TEST(MemoryPool, ABlockGoesBackToTheThreadThatAskedForIt) {
+  MemoryPool pool;
+  std::promise<at::Tensor> first, second;
+  std::promise<void> freed;
+  std::jthread other([&] {
+    first.set_value(tensor_of(pool));
+    freed.get_future().wait();
+    second.set_value(tensor_of(pool));
+  });
+  auto its = first.get_future().get();
+  auto own = tensor_of(pool);
+  const auto* const its_place = its.data_ptr();
+  const auto* const own_place = own.data_ptr();
+  own.reset();
+  its.reset();  // freed here, and last
+  EXPECT_EQ(tensor_of(pool).data_ptr(), own_place);
+  freed.set_value();
+  EXPECT_EQ(second.get_future().get().data_ptr(), its_place);
+  EXPECT_EQ(pool.statistics().system_allocations, 2);
+}
+
+TEST(MemoryPool, AThreadTakesWhatOthersLeft) {
+  MemoryPool pool;
+  std::jthread([&] { tensor_of(pool); }).join();
+  const auto held = pool.statistics().bytes_held;
+  const auto kept = tensor_of(pool);
+  EXPECT_EQ(pool.statistics().system_allocations, 1);
+  EXPECT_EQ(pool.statistics().reused, 1);
+  EXPECT_EQ(pool.statistics().bytes_held, held);
+  EXPECT_EQ(pool.statistics().bytes_in_use, held);
+}
+
+TEST(MemoryPool, ThreadsFreeEachOthersTensorsWhileItCloses) {
+  constexpr int kThreads = 4, kEach = 300;
+  std::vector<std::vector<at::Tensor>> made(kThreads);
+  std::vector<std::jthread> threads;  // joined last: the pool goes while they free
+  {
+    MemoryPool pool;
+    const auto make = [&](std::size_t i) {
+      std::mt19937 random(static_cast<unsigned>(i));
+      for (int k = 0; k < kEach; ++k) made[i].push_back(tensor_of(pool, 1 + random() % 5000).fill_(1));
+    };
+    for (std::size_t i = 0; i < kThreads; ++i) threads.emplace_back(make, i);
+    threads.clear();
+    for (std::size_t i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] {
+        for (auto& tensor : made[(i + 1) % kThreads]) {
+          EXPECT_EQ(tensor.min().item<float>(), 1);
+          tensor.reset();
+        }
+      });
+    }
+  }
 }
 
 TEST(MemoryPool, OutsideOfAScopeNothingIsKept) {
