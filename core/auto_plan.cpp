@@ -16,9 +16,16 @@
 namespace wide {
 namespace {
 
-// The choice of a schedule decides over whole passes: those that are near the best are run many times.
-const StopwatchOptions kPass{
-    .rounds = 60, .sample_us = 300, .seconds_each = 0.4, .least_rounds = 6, .hopeless = 1.1};
+// The choice of a schedule decides over whole passes: those that are near the best are run many times, and
+// for long enough to outlast a mood of the machine. (On virtual machines the second thread is at times late
+// by 20 us, since the host takes the processor away from a thread that waits busily; for a tenth of a
+// second.)
+const StopwatchOptions kPass{.rounds = 60,
+                             .sample_us = 300,
+                             .seconds_each = 0.4,
+                             .least_rounds = 6,
+                             .hopeless = 1.1,
+                             .patience = 0.25};
 // A schedule whose operators alone take this much longer than the best pass so far is not built.
 constexpr double kHopeless = 1.3;
 // Only where one thread could be better than several: below it, waking the others costs as much as the work.

@@ -11,6 +11,8 @@ namespace wide {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+// Slower than any mood of the machine makes a function.
+constexpr double kFarBehind = 2;
 
 double steady_now() {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch())
@@ -59,8 +61,10 @@ class Race {
 
   std::vector<double> run() {
     for (auto& runner : runners_) guarded(runner, [&] { warm_up(runner); });
-    for (int round = 0; round < options_.rounds; ++round) {
-      if (round >= options_.least_rounds) drop();
+    const double settled = now_() + options_.patience * 1e9;
+    for (int round = 0; round < options_.rounds || (is_open() && now_() < settled); ++round) {
+      if (round >= options_.least_rounds)
+        drop(now_() < settled ? std::max(kFarBehind, options_.hopeless) : options_.hopeless);
       for (auto& runner : runners_) {
         if (!runner.dropped) guarded(runner, [&] { sample(runner); });
       }
@@ -121,12 +125,17 @@ class Race {
 
   bool is_spent(const Runner& runner) const { return runner.spent > options_.seconds_each * 1e9; }
 
-  void drop() {
+  // Whether more than one is still running.
+  bool is_open() const {
+    return std::count_if(runners_.begin(), runners_.end(),
+                         [](const Runner& runner) { return !runner.failed && !runner.dropped; }) > 1;
+  }
+
+  void drop(double hopeless) {
     const auto& fastest = best();
     for (auto& runner : runners_) {
       if (is_spent(runner)) runner.dropped = true;
-      if (&runner != &fastest && lower_quartile(ratios(runner, fastest)) > options_.hopeless)
-        runner.dropped = true;
+      if (&runner != &fastest && lower_quartile(ratios(runner, fastest)) > hopeless) runner.dropped = true;
     }
   }
 

@@ -64,6 +64,35 @@ TEST(Stopwatch, DoesNotRunTheHopelessForLong) {
   EXPECT_EQ(slow_calls, 2 + options.least_rounds + 1);  // two to warm up, one last look
 }
 
+TEST(Stopwatch, AMoodThatHitsOneOfTwoPassesBeforeTheRaceIsDecided) {
+  // For a tenth of a second the better one takes half as much again, as one with two threads may.
+  Machine machine;
+  const std::vector<std::function<void()>> functions{
+      machine.function(40'000), [&] { machine.time += machine.time < 1e8 ? 45'000 : 30'000; }};
+  auto options = machine.options();
+  options.hopeless = 1.1, options.seconds_each = 0.4, options.patience = 0.25;
+  const auto patient = time_in_turns(functions, options);
+  EXPECT_LT(patient[1], patient[0]);
+  machine.time = 0;
+  options.patience = 0;
+  const auto hasty = time_in_turns(functions, options);
+  EXPECT_GT(hasty[1], hasty[0]) << "the mood does not show: the test says nothing";
+}
+
+TEST(Stopwatch, PatienceIsNotForTheFarBehindNorForTheOnlyOneLeft) {
+  Machine machine;
+  int slow_calls = 0;
+  const std::vector<std::function<void()>> functions{machine.function(100'000), [&] {
+                                                       machine.time += 300'000;
+                                                       ++slow_calls;
+                                                     }};
+  auto options = machine.options();
+  options.seconds_each = 10, options.patience = 5;
+  (void)time_in_turns(functions, options);
+  EXPECT_EQ(slow_calls, 2 + options.least_rounds + 1);  // two to warm up, one last look
+  EXPECT_LT(machine.time, 1e8);
+}
+
 TEST(Stopwatch, SlowOnesAreNotFlatteredByCrowdedCaches) {
   // While the slow one runs, the fast one finds its data out of the caches; alone it is four times faster.
   Machine machine;
