@@ -12,8 +12,10 @@
 namespace wide::app {
 namespace {
 
-// Those that a rough look leaves as possible winners.
+// What a rough look leaves as possible winners: so many of the fastest, and the fastest of each schedule,
+// since schedules with several threads have slow moments that others have not.
 constexpr std::size_t kFinalists = 4;
+constexpr double kFarBehind = 2;
 const StopwatchOptions kRough{.rounds = 7, .sample_us = 200, .seconds_each = 0.1, .least_rounds = 3};
 constexpr profiler::StoppingRule kExact{.min_rounds = 15,
                                         .max_rounds = 120,
@@ -38,6 +40,24 @@ std::unique_ptr<WideModel> with_plan(const WideModel& model, const StoredPlan& p
   return std::make_unique<WideModel>(model.graph(), model.member_list(), options);
 }
 
+// Indices into `plans`; without `known`, which takes part in any case.
+std::vector<std::size_t> finalists_of(const std::vector<StoredPlan>& plans, const std::vector<double>& times,
+                                      const StoredPlan& known) {
+  std::vector<std::size_t> order(times.size()), finalists;
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return times[a] < times[b]; });
+  std::vector<Schedule> seen;
+  std::size_t place = 0;
+  for (const auto i : order) {
+    const bool is_near = times[i] < kFarBehind * times[order[0]];
+    const bool leads = std::find(seen.begin(), seen.end(), plans[i].schedule) == seen.end();
+    seen.push_back(plans[i].schedule);
+    const bool takes_part = place++ < kFinalists || (leads && is_near);
+    if (takes_part && plans[i] != known) finalists.push_back(i);
+  }
+  return finalists;
+}
+
 profiler::Measurement measure_finalists(WideModel& model,
                                         const std::vector<std::unique_ptr<WideModel>>& others,
                                         std::span<const ModelInput> inputs, std::uint64_t seed) {
@@ -60,12 +80,9 @@ Regret regret_of(WideModel& model, std::span<const ModelInput> inputs, std::size
     runs.emplace_back([one = models.back().get(), inputs] { one->forward(inputs); });
   }
   const auto times = time_in_turns(runs, kRough);
-  std::vector<std::size_t> order(times.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return times[a] < times[b]; });
-  order.resize(std::min(order.size(), kFinalists));
+  const auto known = store(built.optimized, model.members(), built.planned);
   std::vector<std::unique_ptr<WideModel>> finalists;
-  for (const auto i : order) finalists.push_back(std::move(models[i]));
+  for (const auto i : finalists_of(all.plans, times, known)) finalists.push_back(std::move(models[i]));
 
   const auto measured = measure_finalists(model, finalists, inputs, seed);
   Regret regret{.plans = all.plans.size(), .complete = all.complete};

@@ -19,8 +19,10 @@ struct Regret {
   std::string best_plan;
 };
 
-/// Builds and times every plan of the model's graph, at most `most`. The few fastest are measured again
-/// beside AUTO's, in interleaved rounds; each is the same model with the same weights. Throws wide::Error.
+/// Builds and times every plan of the model's graph, at most `most`. The few fastest, and the fastest of each
+/// schedule, are measured again beside AUTO's, in interleaved rounds; each is the same model with the same
+/// weights. A plan equal to AUTO's is not measured beside it: it would only show how times differ from one
+/// copy of the weights to the next. Throws wide::Error.
 Regret regret_of(WideModel& model, std::span<const ModelInput> inputs, std::size_t most, std::uint64_t seed);
 
 }  // namespace wide::app

@@ -26,6 +26,7 @@ struct StoredPlan {
   Schedule schedule;
   std::vector<NodeChoice> nodes;
   std::vector<NodeChoice> rest;  ///< for a last program of fewer members; empty where there is none
+  bool operator==(const StoredPlan&) const = default;
 };
 
 /// A plan of all members.
