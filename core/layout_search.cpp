@@ -32,6 +32,9 @@ Cheapest cheapest_source(Mask at_hand, Layout to, const ConcreteType& type, cons
   return best;
 }
 
+// What is done once, at build, costs next to nothing: it only tells plans apart that are equal else.
+constexpr double kAtBuild = 1e-6;
+
 // What stays of a graph for the search: values that live across nodes.
 class Frame {
  public:
@@ -59,6 +62,14 @@ class Frame {
   const Graph& graph() const { return graph_; }
   const NodeCandidates& node(std::size_t i) const { return nodes_[i]; }
   std::size_t size() const { return nodes_.size(); }
+
+  /// Of running a node in a pass.
+  double cost(std::size_t i, const Offer& offer) const {
+    const auto& results = graph_.nodes[i].results;
+    const bool in_passes =
+        std::any_of(results.begin(), results.end(), [&](ValueId id) { return counts(id); });
+    return in_passes ? offer.cost : kAtBuild * offer.cost;
+  }
 
   // The layout that a model's output has to have.
   bool leaves_in_front(ValueId id) const { return is_output_[index(id)] && state(id).mapped; }
@@ -189,7 +200,7 @@ class Search {
     const auto& one = frame_.node(node);
     const auto* offer = offer_of(one, candidate);
     if (!offer) return 0;
-    double cost = offer->cost;
+    double cost = frame_.cost(node, *offer);
     for (std::size_t k = 0; k < one.operands.size(); ++k) {
       if (!frame_.counts(one.operands[k])) continue;
       cost += frame_.reach(one.operands[k], masks[places[k]], offer->operands[k], [](Layout, double) {});
@@ -273,7 +284,7 @@ LayoutChoice follow(const Graph& graph, const std::vector<ValueState>& states,
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto* offer = offer_of(nodes[i], choice.candidates[i]);
     if (offer) {
-      choice.cost += offer->cost;
+      choice.cost += frame.cost(i, *offer);
       for (std::size_t k = 0; k < nodes[i].operands.size(); ++k)
         reach(nodes[i].operands[k], offer->operands[k], i);
     }

@@ -146,6 +146,10 @@ void Tuner::measure(NodeCandidates& node, const std::vector<bool>& constant,
 
 void Tuner::settle(NodeCandidates& node, const std::vector<ValueState>& states) {
   if (node.kind != NodeKind::kMapped || options_.tuning == Tuning::kEstimate) return;
+  const auto& results = node.call.node.results;
+  if (std::all_of(results.begin(), results.end(),
+                  [&](ValueId id) { return id < 0 || states[static_cast<std::size_t>(id)].constant; }))
+    return;  // done once, at build
   std::vector<bool> constant;
   for (const auto id : node.operands) constant.push_back(states[static_cast<std::size_t>(id)].constant);
   drop_far(node);
