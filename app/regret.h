@@ -22,7 +22,8 @@ struct Regret {
 /// Builds and times every plan of the model's graph, at most `most`. The few fastest, and the fastest of each
 /// schedule, are measured again beside AUTO's, in interleaved rounds; each is the same model with the same
 /// weights. A plan equal to AUTO's is not measured beside it: it would only show how times differ from one
-/// copy of the weights to the next. Throws wide::Error.
+/// copy of the weights to the next. If one is faster than AUTO's, the two are measured once more, and these
+/// times count. Throws wide::Error.
 Regret regret_of(WideModel& model, std::span<const ModelInput> inputs, std::size_t most, std::uint64_t seed);
 
 }  // namespace wide::app

@@ -20,12 +20,8 @@ namespace {
 // for long enough to outlast a mood of the machine. (On virtual machines the second thread is at times late
 // by 20 us, since the host takes the processor away from a thread that waits busily; for a tenth of a
 // second.)
-const StopwatchOptions kPass{.rounds = 60,
-                             .sample_us = 300,
-                             .seconds_each = 0.4,
-                             .least_rounds = 6,
-                             .hopeless = 1.1,
-                             .patience = 0.25};
+const StopwatchOptions kPass{
+    .rounds = 60, .sample_us = 300, .seconds_each = 0.4, .least_rounds = 6, .hopeless = 1.1, .patience = 0.2};
 // A schedule whose operators alone take this much longer than the best pass so far is not built.
 constexpr double kHopeless = 1.3;
 // Only where one thread could be better than several: below it, waking the others costs as much as the work.
@@ -36,10 +32,27 @@ int inner_threads(const Schedule& schedule, at::Device device) {
   return schedule.workers > 1 && device.is_cpu() ? 1 : schedule.threads;
 }
 
+// Schedules this near the best are raced again, in case the first race fell into a mood of the machine; those
+// nearer still beside plans near theirs, at most so many of each.
+constexpr double kAgain = 1.5, kNear = 1.1;
+constexpr std::size_t kMostPlans = 4;
+
 struct Plans {
   Plan plan;
   std::optional<Plan> rest;
+  std::string key;  ///< in the cost book
 };
+
+struct Contender {
+  PlannedExecution planned;
+  std::string key;
+  double time = std::numeric_limits<double>::infinity();
+};
+
+Contender& best_of(std::vector<Contender>& all) {
+  return *std::min_element(all.begin(), all.end(),
+                           [](const Contender& a, const Contender& b) { return a.time < b.time; });
+}
 
 class AutoPlanner {
  public:
@@ -57,9 +70,9 @@ class AutoPlanner {
     const Schedule plain{request_.parts.members, 1, 0};
     const bool may_choose = request_.choice.free() && !request_.random &&
                             tuner_.options().tuning != Tuning::kEstimate && request_.parts.members > 1;
-    if (!may_choose) return build(plain, plans_of(plain));
-    if (const auto known = recall()) return finish(build(*known, plans_of(*known)));
-    if (tuner_.options().tuning == Tuning::kCached) return build(plain, plans_of(plain));
+    if (!may_choose) return build(plain, first_plans(plain));
+    if (auto known = recall()) return finish(build(known->first, std::move(known->second)));
+    if (tuner_.options().tuning == Tuning::kCached) return build(plain, first_plans(plain));
     return finish(measure());
   }
 
@@ -75,20 +88,41 @@ class AutoPlanner {
     return options;
   }
 
-  Plan plan_of(std::int64_t members, bool may_be_alone) {
+  // The best by costs first.
+  std::vector<Plan> plans_of(std::int64_t members, bool may_be_alone, std::size_t most) {
     const auto& parts = request_.parts;
     const std::vector<ValueState> inputs(parts.inputs.begin(), parts.inputs.end());
-    if (members == 1 && may_be_alone) return plan_alone(parts.graph, inputs);
-    return make_plan(parts.graph, inputs, members, request_.choice, tuner_);
+    if (members == 1 && may_be_alone) return {plan_alone(parts.graph, inputs)};
+    return make_plans(parts.graph, inputs, members, request_.choice, tuner_, most);
   }
 
-  Plans plans_of(const Schedule& schedule) {
+  std::vector<Plans> plans_of(const Schedule& schedule, std::size_t most) {
     const WithThreads threads(inner_threads(schedule, device()));
     const auto members = request_.parts.members;
     const bool divided = schedule.chunk < members;
-    Plans plans{plan_of(schedule.chunk, divided), {}};
-    if (const auto left = members % schedule.chunk; divided && left > 0) plans.rest = plan_of(left, true);
-    return plans;
+    std::optional<Plan> rest;
+    if (const auto left = members % schedule.chunk; divided && left > 0)
+      rest = std::move(plans_of(left, true, 1).front());
+    std::vector<Plans> all;
+    for (auto& plan : plans_of(schedule.chunk, divided, most)) {
+      auto name = key(schedule);
+      if (!all.empty()) name.append(" as ").append(std::to_string(fnv1a(text_of(plan))));
+      all.push_back({std::move(plan), rest, std::move(name)});
+    }
+    return all;
+  }
+
+  Plans first_plans(const Schedule& schedule) { return std::move(plans_of(schedule, 1).front()); }
+
+  std::string text_of(const Plan& plan) const {
+    std::string text;
+    for (const auto& node : plan.nodes) {
+      text.append(node.strategy);
+      for (const auto layout : node.offer.operands) text.append(" ").append(name(layout));
+      for (const auto layout : node.offer.results) text.append(">").append(name(layout));
+      text.append(";");
+    }
+    return text;
   }
 
   PlannedExecution build(const Schedule& schedule, Plans plans) {
@@ -102,18 +136,34 @@ class AutoPlanner {
            std::to_string(schedule.threads);
   }
 
-  // The best of the schedules that were timed before, if they were.
-  std::optional<Schedule> recall() {
+  // Under it stands that plans near the schedule's own were raced too.
+  std::string near_key(const Schedule& schedule) const { return key(schedule) + " near"; }
+
+  // The best of what was timed before, if it was.
+  std::optional<std::pair<Schedule, Plans>> recall() {
     if (!tuner_.book().find(key_ + "done")) return std::nullopt;
-    std::optional<Schedule> best;
+    std::optional<std::pair<Schedule, Plans>> best;
     double least = std::numeric_limits<double>::infinity();
     for (const auto& schedule : schedules()) {
-      const auto time = tuner_.book().find(key(schedule));
-      if (!time) continue;
-      options_.push_back({schedule, 0, *time});
-      if (*time < least) least = *time, best = schedule;
+      if (!tuner_.book().find(key(schedule))) continue;
+      options_.push_back({schedule, 0, 0});
+      const bool had_near = tuner_.book().find(near_key(schedule)).has_value();
+      for (auto& plans : plans_of(schedule, had_near ? kMostPlans : 1)) {
+        const auto time = tuner_.book().find(plans.key);
+        if (!time) continue;
+        note(schedule, *time);
+        if (*time < least) least = *time, best = {schedule, std::move(plans)};
+      }
     }
     return best;
+  }
+
+  // The time of a schedule is that of the best of its plans.
+  void note(const Schedule& schedule, double time) {
+    for (auto& option : options_) {
+      if (option.schedule == schedule && (option.measured == 0 || time < option.measured))
+        option.measured = time;
+    }
   }
 
   double predicted(const Schedule& schedule, const Plans& plans) const {
@@ -128,40 +178,90 @@ class AutoPlanner {
   }
 
   PlannedExecution measure() {
-    std::vector<PlannedExecution> built;
+    auto all = build_what_is_worth_it();
+    race(all);
+    race_again(all);
+    for (const auto& one : all) {
+      if (!std::isfinite(one.time)) continue;
+      tuner_.book().add(one.key, one.time);
+      note(one.planned.schedule, one.time);
+    }
+    tuner_.book().add(key_ + "done", 0);
+    return std::move(best_of(all).planned);
+  }
+
+  std::vector<Contender> build_what_is_worth_it() {
+    std::vector<Contender> all;
     for (const auto& schedule : schedules()) {
       if (tuner_.options().progress)
         tuner_.options().progress(describe(schedule, request_.parts.members, device()));
-      auto plans = plans_of(schedule);
-      ScheduleOption option{schedule, predicted(schedule, plans), 0};
-      if (built.empty() || worth_building(schedule, option.predicted)) {
-        built.push_back(build(schedule, std::move(plans)));
-        const std::function<void()> run = [&] { (void)built.back().execution.run(request_.example, pool_); };
-        const double first = time_in_turns(
-            std::span(&run, 1),
-            on_device({.rounds = 1, .sample_us = 100, .seconds_each = 0.1, .least_rounds = 1}))[0];
-        best_so_far_ = std::min(best_so_far_, first);
-      }
+      auto plans = first_plans(schedule);
+      const ScheduleOption option{schedule, predicted(schedule, plans), 0};
       options_.push_back(option);
+      if (!all.empty() && !worth_building(schedule, option.predicted)) continue;
+      all.push_back(contender(schedule, std::move(plans)));
+      const auto run = runs_of(std::span(&all.back(), 1));
+      const double first = time_in_turns(
+          run, on_device({.rounds = 1, .sample_us = 100, .seconds_each = 0.1, .least_rounds = 1}))[0];
+      best_so_far_ = std::min(best_so_far_, first);
     }
-    return best_of(std::move(built));
+    return all;
   }
 
-  PlannedExecution best_of(std::vector<PlannedExecution> built) {
+  Contender contender(const Schedule& schedule, Plans plans) {
+    auto name = std::move(plans.key);
+    return {build(schedule, std::move(plans)), std::move(name)};
+  }
+
+  std::vector<std::function<void()>> runs_of(std::span<const Contender> contenders) {
     std::vector<std::function<void()>> runs;
-    for (const auto& one : built)
-      runs.emplace_back([&] { (void)one.execution.run(request_.example, pool_); });
-    const auto times = time_in_turns(runs, on_device(kPass));
-    for (std::size_t i = 0; i < built.size(); ++i) {
-      if (!std::isfinite(times[i])) continue;
-      tuner_.book().add(key(built[i].schedule), times[i]);
-      for (auto& option : options_) {
-        if (option.schedule == built[i].schedule) option.measured = times[i];
-      }
+    for (const auto& one : contenders)
+      runs.emplace_back([&] { (void)one.planned.execution.run(request_.example, pool_); });
+    return runs;
+  }
+
+  void race(std::vector<Contender>& contenders) {
+    const auto times = time_in_turns(runs_of(contenders), on_device(kPass));
+    for (std::size_t i = 0; i < contenders.size(); ++i) contenders[i].time = times[i];
+  }
+
+  // Races those near the best again, with plans near theirs, which are added to `all`.
+  void race_again(std::vector<Contender>& all) {
+    const double least = best_of(all).time;
+    if (!std::isfinite(least)) return;
+    std::vector<Contender> again, others, added;
+    for (auto& one : all) {
+      if (one.time <= kNear * least) add_near_plans(one.planned.schedule, added);
+      (one.time <= kAgain * least ? again : others).push_back(std::move(one));
     }
-    tuner_.book().add(key_ + "done", 0);
-    const auto best = std::min_element(times.begin(), times.end()) - times.begin();
-    return std::move(built[static_cast<std::size_t>(best)]);
+    const auto known = again.size();
+    std::move(added.begin(), added.end(), std::back_inserter(again));
+    if (again.size() > 1) race_again(again, known);
+    all = std::move(again);
+    std::move(others.begin(), others.end(), std::back_inserter(all));
+  }
+
+  // The first `known` have a time, and keep the lesser one.
+  void race_again(std::vector<Contender>& contenders, std::size_t known) {
+    std::vector<double> before, changes;
+    for (std::size_t i = 0; i < known; ++i) before.push_back(contenders[i].time);
+    race(contenders);
+    for (std::size_t i = 0; i < known; ++i) {
+      if (std::isfinite(before[i] / contenders[i].time)) changes.push_back(before[i] / contenders[i].time);
+    }
+    if (changes.empty()) changes.push_back(1);
+    // Times of two races are not comparable: the second's are brought to the first's by what ran in both.
+    const auto middle = changes.begin() + static_cast<std::ptrdiff_t>(changes.size() / 2);
+    std::nth_element(changes.begin(), middle, changes.end());
+    for (auto& one : contenders) one.time *= *middle;
+    for (std::size_t i = 0; i < known; ++i) contenders[i].time = std::min(contenders[i].time, before[i]);
+  }
+
+  void add_near_plans(const Schedule& schedule, std::vector<Contender>& added) {
+    tuner_.book().add(near_key(schedule), 0);
+    auto plans = plans_of(schedule, kMostPlans);
+    for (auto plan = plans.begin() + 1; plan < plans.end(); ++plan)
+      added.push_back(contender(schedule, std::move(*plan)));
   }
 
   PlannedExecution finish(PlannedExecution planned) {

@@ -10,6 +10,8 @@ namespace wide {
 namespace {
 
 constexpr std::string_view kPlanStage = "plan";
+// Of the cost of a pass: a node that takes less decides nothing, a plan that costs more does not come near.
+constexpr double kMuch = 0.2, kNear = 1.3;
 
 NodePlan fixed(const NodeCandidates& node, std::string_view strategy) {
   NodePlan plan;
@@ -42,6 +44,27 @@ Plan assemble(const std::vector<ValueState>& states, const std::vector<NodeCandi
   for (std::size_t i = 0; i < nodes.size(); ++i) plan.nodes.push_back(chosen(nodes[i], choice.candidates[i]));
   for (std::size_t id = 0; id < states.size(); ++id) plan.values[id].layout = choice.layouts[id];
   return plan;
+}
+
+// Adds to the best choice those near it that take another candidate for one node, the cheapest first.
+void add_near(const Graph& graph, const std::vector<ValueState>& states,
+              const std::vector<NodeCandidates>& nodes, const ConversionCost& conversion,
+              std::vector<LayoutChoice>& choices) {
+  const auto best = choices.front();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto& all = nodes[i].candidates;
+    const auto own = best.candidates[i];
+    if (nodes[i].kind != NodeKind::kMapped || all[own].offer.cost < kMuch * best.cost) continue;
+    for (std::size_t other = 0; other < all.size(); ++other) {
+      if (other == own) continue;
+      auto candidates = best.candidates;
+      candidates[i] = other;
+      auto choice = follow(graph, states, nodes, conversion, std::move(candidates));
+      if (choice.cost < kNear * best.cost) choices.push_back(std::move(choice));
+    }
+  }
+  std::sort(choices.begin() + 1, choices.end(),
+            [](const LayoutChoice& a, const LayoutChoice& b) { return a.cost < b.cost; });
 }
 
 std::string layouts_text(const std::vector<Layout>& layouts) {
@@ -109,6 +132,11 @@ std::int64_t Plan::copying_conversions() const {
 
 Plan make_plan(const Graph& graph, const std::vector<ValueState>& inputs, std::int64_t members,
                const StrategyChoice& choice, Tuner& tuner) {
+  return std::move(make_plans(graph, inputs, members, choice, tuner, 1).front());
+}
+
+std::vector<Plan> make_plans(const Graph& graph, const std::vector<ValueState>& inputs, std::int64_t members,
+                             const StrategyChoice& choice, Tuner& tuner, std::size_t most) {
   check_values(choice, graph);
   const auto states = spread_states(graph, inputs);
   auto nodes = ask_strategies(graph, states, members, choice);
@@ -116,7 +144,12 @@ Plan make_plan(const Graph& graph, const std::vector<ValueState>& inputs, std::i
   const ConversionCost conversion = [&](const ConcreteType& type, Layout from, Layout to) {
     return tuner.conversion(type, from, to, members);
   };
-  return assemble(states, nodes, members, search_layouts(graph, states, nodes, conversion));
+  std::vector<LayoutChoice> choices{search_layouts(graph, states, nodes, conversion)};
+  if (most > 1) add_near(graph, states, nodes, conversion, choices);
+  if (choices.size() > most) choices.resize(most);
+  std::vector<Plan> plans;
+  for (const auto& one : choices) plans.push_back(assemble(states, nodes, members, one));
+  return plans;
 }
 
 Plan plan_alone(const Graph& graph, const std::vector<ValueState>& inputs) {

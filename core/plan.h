@@ -50,6 +50,12 @@ struct Plan {
 Plan make_plan(const Graph& graph, const std::vector<ValueState>& inputs, std::int64_t members,
                const StrategyChoice& choice, Tuner& tuner);
 
+/// make_plan()'s first; then, at most `most` in all, plans that by their costs come near it and differ from
+/// it in one node that takes much of the pass. The costs are those of nodes run alone: which of two is the
+/// faster one between other nodes, or beside another thread, only a whole pass can tell.
+std::vector<Plan> make_plans(const Graph& graph, const std::vector<ValueState>& inputs, std::int64_t members,
+                             const StrategyChoice& choice, Tuner& tuner, std::size_t most);
+
 /// The plan of one member alone: every node as the graph says it.
 Plan plan_alone(const Graph& graph, const std::vector<ValueState>& inputs);
 

@@ -103,6 +103,66 @@ TEST(Measuring, ChoosesAPlanThatIsRightAndRemembersIt) {
   EXPECT_EQ(asked, 0) << "all costs are known";
 }
 
+// The lines of a cost file, changed: `change` gives the new cost of a key, or what was there.
+void rewrite(const std::filesystem::path& file,
+             const std::function<std::optional<double>(const std::string& key, double cost)>& change) {
+  std::ifstream in(file);
+  std::string line, text;
+  while (std::getline(in, line)) {
+    const auto tab = line.rfind('\t');
+    if (tab == std::string::npos) {
+      text.append(line).append("\n");  // the format
+      continue;
+    }
+    const auto key = line.substr(0, tab);
+    if (const auto cost = change(key, std::stod(line.substr(tab + 1))))
+      text.append(key).append("\t").append(std::to_string(*cost)).append("\n");
+  }
+  in.close();
+  std::ofstream(file) << text;
+}
+
+TEST(Measuring, APlanThatByCostsIsOnlyNearTheBestCanWin) {
+  const TemporaryFolder folder;
+  const auto file = folder / "costs.tsv";
+  const auto architecture = convnet();
+  const auto inputs = wide_inputs(architecture, kOddMembers);
+  auto options = measuring();
+  const auto plan = [&] {
+    options.costs = std::make_shared<CostBook>(file);
+    auto model = wide_model(architecture, kOddMembers, options);
+    const auto& built = model.build(inputs);
+    for (const auto& check : prove(model, inputs).checks) EXPECT_TRUE(check.passed) << check.text;
+    return store(built.optimized, kOddMembers, built.planned);
+  };
+  // By the costs of operators all candidates are equal, so that whole passes decide.
+  const auto is_schedule = [](const std::string& key) { return key.starts_with("schedule "); };
+  (void)plan();
+  rewrite(file, [&](const std::string& key, double) -> std::optional<double> {
+    if (is_schedule(key)) return std::nullopt;
+    return key.starts_with("convert ") ? 10 : 5000;
+  });
+  (void)plan();
+  // As if the one plan had won, then the other.
+  std::string first, near;
+  rewrite(file, [&](const std::string& key, double cost) {
+    if (key.find(" as ") != std::string::npos) near = key, first = key.substr(0, key.find(" as "));
+    return std::optional(cost);
+  });
+  ASSERT_FALSE(near.empty()) << "no plan near another was raced";
+  const auto winner = [&](const std::string& wins) {
+    rewrite(file,
+            [&](const std::string& key, double cost) { return std::optional(key == wins ? 0.5 : cost); });
+    auto won = plan();
+    rewrite(file,
+            [&](const std::string& key, double cost) { return std::optional(key == wins ? 1e9 : cost); });
+    return won;
+  };
+  const auto a = winner(first), b = winner(near);
+  EXPECT_EQ(a.schedule, b.schedule);
+  EXPECT_NE(a.nodes, b.nodes);
+}
+
 TEST(CostBook, LeavesOutWhatIsDamaged) {
   const TemporaryFolder folder;
   const auto file = folder / "deep/costs.tsv";
@@ -153,6 +213,19 @@ TEST(Folding, ABatchNormGoesIntoTheConvolutionBeforeIt) {
   EXPECT_THAT(ops(built.canonical), Contains("aten.batch_norm.default"));
   EXPECT_THAT(ops(built.optimized), Not(Contains("aten.batch_norm.default")));
   for (const auto& check : prove(model, inputs).checks) EXPECT_TRUE(check.passed) << check.text;
+}
+
+TEST(Folding, WorkOnWeightsAloneIsNoCostOfAPass) {
+  const auto architecture = convnet();
+  auto model = wide_model(architecture, kOddMembers);
+  const auto& built = model.build(wide_inputs(architecture, kOddMembers));
+  const auto& plan = built.plan();
+  double once = 0, each_pass = 0;
+  for (std::size_t i = 0; i < plan.nodes.size(); ++i)
+    (plan.at_build(built.optimized.nodes[i]) ? once : each_pass) += plan.nodes[i].offer.cost;
+  for (const auto& one : plan.conversions) each_pass += one.cost;
+  ASSERT_GT(once, 0);
+  EXPECT_NEAR(plan.cost, each_pass, once * 1e-3);
 }
 
 TEST(Folding, IsNotDoneWhereTheUserNamesAStrategyForTheNorm) {

@@ -120,6 +120,26 @@ TEST(Plan, PackedValuesStayPackedFromOneConvolutionToTheNext) {
                           HasSubstr("=> packed")));
 }
 
+TEST(Plan, PlansNearTheBestDifferInOneNodeAndComeInOrder) {
+  const auto architecture = two_convolutions();
+  auto model = wide_model(architecture, 3);
+  const auto& built = model.build(wide_inputs(architecture, 3));
+  CostBook book;
+  Tuner tuner(book, {});
+  const auto plans = make_plans(built.optimized, built.inputs, 3, {}, tuner, 50);
+  ASSERT_GT(plans.size(), 1u);
+  const auto best = choices_of(built.optimized, plans[0]);
+  EXPECT_EQ(best, choices_of(built.optimized, make_plan(built.optimized, built.inputs, 3, {}, tuner)));
+  for (std::size_t i = 1; i < plans.size(); ++i) {
+    const auto choices = choices_of(built.optimized, plans[i]);
+    std::size_t changes = 0;
+    for (std::size_t k = 0; k < best.size(); ++k) changes += choices[k] != best[k];
+    EXPECT_EQ(changes, 1u) << print(built.optimized, plans[i]);
+    EXPECT_GE(plans[i].cost, plans[i - 1].cost);
+  }
+  EXPECT_EQ(make_plans(built.optimized, built.inputs, 3, {}, tuner, 2).size(), 2u);
+}
+
 TEST(Sharing, EqualWeightsAreKeptOnce) {
   const auto architecture = two_linears();
   const auto bytes = [&](std::vector<Member> members) {

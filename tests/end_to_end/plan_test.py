@@ -93,6 +93,18 @@ class Plans(unittest.TestCase):
         self.assertGreater(result["auto_us"], 0)
         self.assertLessEqual(result["best_us"], result["auto_us"])
 
+    def test_regret_finds_a_bad_choice(self):
+        self.command("plan", "conv1d", "-n", "8")
+        costs, = (self.folder / "cache/widebench/costs").iterdir()
+        lines = costs.read_text().splitlines()
+        alone = [line for line in lines if line.startswith("schedule ") and " 1/1/0\t" in line]
+        self.assertEqual(len(alone), 1, lines)
+        costs.write_text("\n".join(line.split("\t")[0] + "\t1" if line in alone else line for line in lines) + "\n")
+        result = json.loads(self.command("plan", "conv1d", "-n", "8", "--regret", "--json").stdout)[0]
+        self.assertIn("one after the other", result["auto"])
+        self.assertGreater(result["auto_us"], 1.5 * result["best_us"])
+        self.assertNotEqual(result["auto"], result["best"])
+
 
 if __name__ == "__main__":
     WIDEBENCH = sys.argv.pop(1)
