@@ -36,6 +36,8 @@ int inner_threads(const Schedule& schedule, at::Device device) {
 // nearer still beside plans near theirs, at most so many of each.
 constexpr double kAgain = 1.5, kNear = 1.1;
 constexpr std::size_t kMostPlans = 4;
+// Nanoseconds. A race of longer passes outlasts a mood by itself.
+constexpr double kLongPass = 20e6;
 
 struct Plans {
   Plan plan;
@@ -229,14 +231,16 @@ class AutoPlanner {
   void race_again(std::vector<Contender>& all) {
     const double least = best_of(all).time;
     if (!std::isfinite(least)) return;
+    const double limit = (least < kLongPass ? kAgain : kNear) * least;
     std::vector<Contender> again, others, added;
     for (auto& one : all) {
       if (one.time <= kNear * least) add_near_plans(one.planned.schedule, added);
-      (one.time <= kAgain * least ? again : others).push_back(std::move(one));
+      (one.time <= limit ? again : others).push_back(std::move(one));
     }
     const auto known = again.size();
+    const bool is_settled = added.empty() && least >= kLongPass;
     std::move(added.begin(), added.end(), std::back_inserter(again));
-    if (again.size() > 1) race_again(again, known);
+    if (again.size() > 1 && !is_settled) race_again(again, known);
     all = std::move(again);
     std::move(others.begin(), others.end(), std::back_inserter(all));
   }
