@@ -17,9 +17,8 @@ namespace wide {
 namespace {
 
 // The choice of a schedule decides over whole passes: those that are near the best are run many times, and
-// for long enough to outlast a mood of the machine. (On virtual machines the second thread is at times late
-// by 20 us, since the host takes the processor away from a thread that waits busily; for a tenth of a
-// second.)
+// for long enough to outlast a mood of the machine. (Seen on a virtual machine: for a tenth of a second or
+// longer the second thread begins 15 us late in every pass, although it waits busily.)
 const StopwatchOptions kPass{
     .rounds = 60, .sample_us = 300, .seconds_each = 0.4, .least_rounds = 6, .hopeless = 1.1, .patience = 0.2};
 // A schedule whose operators alone take this much longer than the best pass so far is not built.
@@ -36,8 +35,9 @@ int inner_threads(const Schedule& schedule, at::Device device) {
 // nearer still beside plans near theirs, at most so many of each.
 constexpr double kAgain = 1.5, kNear = 1.1;
 constexpr std::size_t kMostPlans = 4;
-// Nanoseconds. A race of longer passes outlasts a mood by itself.
+// Nanoseconds. A race of longer passes outlasts a mood by itself, in so many rounds.
 constexpr double kLongPass = 20e6;
+constexpr int kLongRounds = 3;
 
 struct Plans {
   Plan plan;
@@ -223,7 +223,9 @@ class AutoPlanner {
   }
 
   void race(std::vector<Contender>& contenders) {
-    const auto times = time_in_turns(runs_of(contenders), on_device(kPass));
+    auto options = on_device(kPass);
+    if (best_so_far_ >= kLongPass) options.least_rounds = kLongRounds;
+    const auto times = time_in_turns(runs_of(contenders), options);
     for (std::size_t i = 0; i < contenders.size(); ++i) contenders[i].time = times[i];
   }
 
