@@ -17,20 +17,17 @@ namespace {
 constexpr std::size_t kFinalists = 4;
 constexpr double kFarBehind = 2;
 const StopwatchOptions kRough{.rounds = 7, .sample_us = 200, .seconds_each = 0.1, .least_rounds = 3};
-constexpr profiler::StoppingRule kExact{.min_rounds = 80,
-                                        .max_rounds = 160,
-                                        .max_seconds = 4,
-                                        .relative_width = 0.01,
-                                        .min_sample_us = 300,
-                                        .warmup_seconds = 0.2};
+constexpr profiler::StoppingRule rounds(int least, int most) {
+  return {.min_rounds = least,
+          .max_rounds = most,
+          .max_seconds = 4,
+          .relative_width = 0.01,
+          .min_sample_us = 300,
+          .warmup_seconds = 0.2};
+}
 // Slow moments of the machine that hit one of two plans last for tenths of a second: the difference that is
 // reported is measured for longer than that.
-constexpr profiler::StoppingRule kFinal{.min_rounds = 1000,
-                                        .max_rounds = 1000,
-                                        .max_seconds = 4,
-                                        .relative_width = 0.01,
-                                        .min_sample_us = 300,
-                                        .warmup_seconds = 0.2};
+constexpr auto kExact = rounds(80, 160), kFinal = rounds(1000, 1000);
 
 std::string summary(const Build& build, std::int64_t members) {
   auto text = describe(build.planned.schedule, members, build.optimized.device) + ":";

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kPlanStage = "plan";
 // Of the cost of a pass: a node that takes less decides nothing, a plan that costs more does not come near.
-constexpr double kMuch = 0.2, kNear = 1.3;
+constexpr double kMuchOfPass = 0.2, kNearInCost = 1.3;
 
 NodePlan fixed(const NodeCandidates& node, std::string_view strategy) {
   NodePlan plan;
@@ -54,13 +54,13 @@ void add_near(const Graph& graph, const std::vector<ValueState>& states,
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto& all = nodes[i].candidates;
     const auto own = best.candidates[i];
-    if (nodes[i].kind != NodeKind::kMapped || all[own].offer.cost < kMuch * best.cost) continue;
+    if (nodes[i].kind != NodeKind::kMapped || all[own].offer.cost < kMuchOfPass * best.cost) continue;
     for (std::size_t other = 0; other < all.size(); ++other) {
       if (other == own) continue;
       auto candidates = best.candidates;
       candidates[i] = other;
       auto choice = follow(graph, states, nodes, conversion, std::move(candidates));
-      if (choice.cost < kNear * best.cost) choices.push_back(std::move(choice));
+      if (choice.cost < kNearInCost * best.cost) choices.push_back(std::move(choice));
     }
   }
   std::sort(choices.begin() + 1, choices.end(),

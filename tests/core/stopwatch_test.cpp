@@ -17,6 +17,9 @@ struct Machine {
   std::function<void()> function(double nanoseconds) {
     return [this, nanoseconds] { time += nanoseconds * mood(calls++); };
   }
+  std::function<void()> counted(double nanoseconds, int& its_calls) {
+    return [this, nanoseconds, &its_calls] { time += nanoseconds, ++its_calls; };
+  }
   StopwatchOptions options() {
     StopwatchOptions options;
     options.now = [this] { return time; };
@@ -55,10 +58,8 @@ TEST(Stopwatch, ASlowSampleNowAndThenChangesNothing) {
 TEST(Stopwatch, DoesNotRunTheHopelessForLong) {
   Machine machine;
   int slow_calls = 0;
-  const std::vector<std::function<void()>> functions{machine.function(100'000), [&] {
-                                                       machine.time += 300'000;
-                                                       ++slow_calls;
-                                                     }};
+  const std::vector<std::function<void()>> functions{machine.function(100'000),
+                                                     machine.counted(300'000, slow_calls)};
   const auto options = machine.options();
   (void)time_in_turns(functions, options);
   EXPECT_EQ(slow_calls, 2 + options.least_rounds + 1);  // two to warm up, one last look
@@ -82,10 +83,8 @@ TEST(Stopwatch, AMoodThatHitsOneOfTwoPassesBeforeTheRaceIsDecided) {
 TEST(Stopwatch, PatienceIsNotForTheFarBehindNorForTheOnlyOneLeft) {
   Machine machine;
   int slow_calls = 0;
-  const std::vector<std::function<void()>> functions{machine.function(100'000), [&] {
-                                                       machine.time += 300'000;
-                                                       ++slow_calls;
-                                                     }};
+  const std::vector<std::function<void()>> functions{machine.function(100'000),
+                                                     machine.counted(300'000, slow_calls)};
   auto options = machine.options();
   options.seconds_each = 10, options.patience = 5;
   (void)time_in_turns(functions, options);
