@@ -16,8 +16,9 @@ std::vector<presets::CaseSpec> specs_of(const results::RunRecord& run) {
   }
   std::vector<presets::CaseSpec> specs;
   const auto names_files = [](const nlohmann::json& entry) {
-    return entry.is_object() && (entry.contains("model") || entry.contains("weights") ||
-                                 entry.value("kind", nlohmann::json()) == "model");
+    return entry.is_object() &&
+           (entry.contains("model") || entry.contains("weights") || entry.contains("inputs") ||
+            entry.contains("expect") || entry.value("kind", nlohmann::json()) == "model");
   };
   for (const auto& entry : *cases) {
     if (run.origin != "measured" && names_files(entry)) {

@@ -4,10 +4,13 @@
 #include <torch/headeronly/version.h>
 
 #include "app/devices.h"
+#include "build_commit.h"
 #include "core/operators.h"
 #include "core/primitive.h"
 #include "core/sequential.h"
 #include "presets/zoo/zoo.h"
+#include "primitives/kernels/clones.h"
+#include "source_digest.h"
 
 namespace wide::app {
 namespace {
@@ -32,7 +35,7 @@ std::vector<PrimitiveInfo> primitive_list() {
 }
 
 std::map<std::string, std::string> libraries() {
-  return {{"libtorch", TORCH_VERSION}};
+  return {{"libtorch", TORCH_VERSION}, {"kernels", std::string(kernels::instruction_set())}};
 }
 
 }  // namespace
@@ -40,6 +43,8 @@ std::map<std::string, std::string> libraries() {
 Engine engine() {
   Engine result;
   result.version = WIDEBENCH_VERSION;
+  result.git_commit =
+      *kBuildCommit != 0 ? std::string(kBuildCommit) : std::string("sources-") + kSourceDigest;
   result.subjects = subjects;
   result.primitives = primitive_list;
   result.devices = known_devices;

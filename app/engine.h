@@ -44,7 +44,7 @@ struct CacheInfo {
 /// that asks for devices where there is a GPU: it loads what runs models there.
 struct Engine {
   std::string version;     ///< of this program
-  std::string git_commit;  ///< empty: not known
+  std::string git_commit;  ///< of the build, "-dirty" after changes; without git "sources-" and a digest
   std::function<std::vector<SubjectInfo>()> subjects;
   std::function<std::vector<PrimitiveInfo>()> primitives;
   std::function<std::vector<DeviceInfo>()> devices;  ///< "cpu" is always among them

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "app/graph_json.h"
+#include "app/tensor_files.h"
 #include "core/torch_bridge.h"
 #include "formats/error.h"
 #include "results/report.h"
@@ -24,7 +25,7 @@ void write(const std::filesystem::path& file, Tensors tensors) {
 Tensors input_tensors(const WideModel& model, std::span<const ModelInput> inputs) {
   Tensors tensors;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    const auto key = "input." + std::to_string(k);
+    const auto key = "input." + std::to_string(input_number(model, k));
     if (!inputs[k].mapped) {
       tensors.emplace_back(key, inputs[k].tensor.contiguous());
       continue;

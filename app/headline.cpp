@@ -6,21 +6,27 @@
 #include <nlohmann/json.hpp>
 
 #include "app/exit_code.h"
+#include "profiler/random.h"
 
 namespace wide::app {
 namespace {
 
 using profiler::Effect;
 using profiler::Interval;
+using results::CaseRecord;
 using results::Verdict;
+
+constexpr const char* kApart = "apart";
 
 // Note [Mean of speed-ups]
 // Speed-ups are ratios: their mean is taken of the logarithms. Each case's 95 % interval gives the standard
-// error of its logarithm, width / (2 * 1.96); the cases were measured apart, so the errors add in squares.
+// error of its logarithm, width / (2 * 1.96), and processes differ by what is known of them or assumed; the
+// cases were measured apart, so the errors add in squares.
 // The interval covers the error of measuring these cases. It says nothing of other shapes or subjects.
 class GeometricMean {
  public:
-  void add(const Interval& ratio) {
+  void add(const Interval& rounds, double spread) {
+    const auto ratio = profiler::widened(rounds, spread);
     const double error = (std::log(ratio.high) - std::log(ratio.low)) / (2 * profiler::kNormal95);
     sum_ += std::log(ratio.value);
     squares_ += error * error;
@@ -46,6 +52,18 @@ std::string factor(const Interval& ratio) {
   return fmt::format("{:.2f}x [{:.2f}, {:.2f}]", ratio.value, ratio.low, ratio.high);
 }
 
+// Members apart by our kernels over eager, from the rounds that have both.
+Interval gain_by_kernels(const CaseRecord& record) {
+  int eager = 0, apart = 0;
+  for (std::size_t i = 0; i < record.rivals.size(); ++i) {
+    if (record.rivals[i].name == "eager") eager = static_cast<int>(i) + 1;
+    if (record.rivals[i].name == kApart) apart = static_cast<int>(i) + 1;
+  }
+  if (eager == 0 || apart == 0) return {};
+  return profiler::bootstrap_median(profiler::round_ratios(record.samples, eager, apart),
+                                    profiler::derive(record.seed, 4000));
+}
+
 int count(const auto& counts, auto what) {
   const auto found = counts.find(what);
   return found == counts.end() ? 0 : found->second;
@@ -60,19 +78,31 @@ nlohmann::json to_json(const Interval& ratio) {
 
 Headline headline(const std::vector<results::CaseRecord>& cases, const std::string& strategy) {
   Headline result;
-  GeometricMean eager, rival;
-  for (const auto& record : cases) {
+  GeometricMean eager, rival, width, kernels;
+  const auto judged = results::effects(cases);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const auto& record = cases[i];
     if (!strategy.empty() && record.strategy != strategy) continue;
     ++result.verdicts[record.verdict];
     const bool measured = usable(record.speedup) && usable(record.speedup_best_rival);
-    if (record.verdict != Verdict::kPass || !measured) continue;
+    const bool disturbed = record.verdict == Verdict::kPass && !record.circumstances.disturbed.empty();
+    result.disturbed += disturbed;
+    if (disturbed) ++result.against_best_rival[Effect::kInconclusive];
+    if (record.verdict != Verdict::kPass || !measured || disturbed) continue;
     ++result.measured;
-    eager.add(record.speedup);
-    rival.add(record.speedup_best_rival);
-    ++result.against_best_rival[profiler::judge(record.speedup_best_rival, record.noise_floor)];
+    eager.add(record.speedup, results::spread_between_processes(record));
+    rival.add(record.speedup_best_rival, results::spread_between_processes(record));
+    ++result.against_best_rival[judged[i]];
+    const double spread = results::spread_between_processes(record);
+    if (const auto* apart = results::find_rival(record, kApart); apart != nullptr && usable(apart->speedup)) {
+      width.add(apart->speedup, spread);
+      if (const auto gain = gain_by_kernels(record); usable(gain)) kernels.add(gain, spread);
+    }
   }
   result.over_eager = eager.interval();
   result.over_best_rival = rival.interval();
+  result.by_width = width.interval();
+  result.by_kernels = kernels.interval();
   return result;
 }
 
@@ -87,8 +117,21 @@ std::string text(const Headline& headline) {
         factor(headline.over_eager), factor(headline.over_best_rival), headline.measured,
         count(effects, Effect::kFaster), count(effects, Effect::kSame), count(effects, Effect::kSlower),
         count(effects, Effect::kInconclusive));
+    if (headline.by_width.known()) {
+      lines += fmt::format("gain by width, over the members apart with the same kernels: {}\n",
+                           factor(headline.by_width));
+      lines +=
+          fmt::format("gain by kernels, of the members apart over eager: {}\n", factor(headline.by_kernels));
+    }
   }
-  const int without = count(headline.verdicts, Verdict::kPass) - headline.measured;
+  if (headline.disturbed > 0) {
+    lines += fmt::format(
+        "{} passed cases were disturbed by other work, twice, and are left out of the means: measure them "
+        "again "
+        "on a quieter machine\n",
+        headline.disturbed);
+  }
+  const int without = count(headline.verdicts, Verdict::kPass) - headline.measured - headline.disturbed;
   if (without > 0) {
     lines += fmt::format("{} passed cases had too few rounds for an interval and are left out of the means\n",
                          without);
@@ -105,8 +148,11 @@ nlohmann::json to_json(const Headline& headline) {
   }
   return {{"verdicts", verdicts},
           {"measured", headline.measured},
+          {"disturbed", headline.disturbed},
           {"speedup_geometric_mean", to_json(headline.over_eager)},
           {"speedup_best_rival_geometric_mean", to_json(headline.over_best_rival)},
+          {"gain_by_width", to_json(headline.by_width)},
+          {"gain_by_kernels", to_json(headline.by_kernels)},
           {"against_best_rival", effects}};
 }
 
@@ -115,6 +161,10 @@ int exit_code(const Headline& headline) {
   const int without = count(headline.verdicts, Verdict::kError) + count(headline.verdicts, Verdict::kOom) +
                       count(headline.verdicts, Verdict::kTimeout);
   return without > 0 || count(headline.verdicts, Verdict::kPass) == 0 ? kExitCannotMeasure : kExitDone;
+}
+
+int worst(int a, int b) {
+  return a == kExitDone || b == kExitWrongNumbers ? b : a;
 }
 
 }  // namespace wide::app

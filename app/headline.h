@@ -15,8 +15,11 @@ struct Headline {
   int measured = 0;               ///< passed cases that have both speed-ups with intervals
   profiler::Interval over_eager;  ///< geometric mean over the measured cases, see Note [Mean of speed-ups]
   profiler::Interval over_best_rival;
-  std::map<profiler::Effect, int>
-      against_best_rival;  ///< the measured cases, each judged by its own noise floor
+  /// Where the rival "apart" was measured: wide over it, and it over eager.
+  profiler::Interval by_width, by_kernels;
+  /// The measured cases and the disturbed ones, judged together: see results::effects.
+  std::map<profiler::Effect, int> against_best_rival;
+  int disturbed = 0;  ///< passed cases whose times say nothing: in no mean
 };
 
 /// Of all cases, or of those of one `strategy`.
@@ -29,5 +32,8 @@ nlohmann::json to_json(const Headline& headline);
 /// kExitWrongNumbers when a case failed; else kExitCannotMeasure when a case ended in error, oom or timeout,
 /// or none passed; else kExitDone. Skipped cases, which carry their reason, count as done.
 int exit_code(const Headline& headline);
+
+/// Of two such codes: wrong numbers before what could not be measured.
+int worst(int a, int b);
 
 }  // namespace wide::app

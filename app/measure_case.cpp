@@ -9,12 +9,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/apart.h"
+#include "app/capture/rivals.h"
 #include "app/coverage_json.h"
 #include "app/devices.h"
+#include "app/least_time.h"
 #include "app/made_up_inputs.h"
 #include "app/member_copies.h"
 #include "app/peer_rivals.h"
-#include "app/rivals.h"
+#include "app/tensor_files.h"
 #include "core/prove.h"
 #include "core/recorded_pass.h"
 #include "core/sequential.h"
@@ -22,6 +25,7 @@
 #include "core/torch_bridge.h"
 #include "formats/error.h"
 #include "presets/zoo/zoo.h"
+#include "profiler/load.h"
 #include "profiler/measure.h"
 
 namespace wide::app {
@@ -30,9 +34,15 @@ namespace {
 using results::CaseRecord;
 using results::Verdict;
 
+constexpr std::string_view kApart = "apart";
+constexpr double kMostSecondsAgain = 10;  // of a disturbed measurement that is made once more
+constexpr double kLeastSeconds = 0.25;    // of looking at passes again after they were timed
+
 struct Prepared {
   WideModel model;
   std::vector<ModelInput> inputs;
+  std::function<std::vector<ModelInput>(const WideModel&, std::uint64_t seed)>
+      draw;  // other inputs like these
 };
 
 // Why no operation runs by the strategy, or empty where one does.
@@ -77,14 +87,27 @@ Prepared prepare(const presets::CaseSpec& spec) {
     auto loaded = load({spec.model}, {spec.weights.begin(), spec.weights.end()});
     fill_up(loaded.graph, loaded.members, spec.n);
     WideModel model(std::move(loaded.graph), std::move(loaded.members), options);
-    auto inputs = on_device(made_up_inputs(model, spec.seed), options.device.device);
-    return {std::move(model), std::move(inputs)};
+    const auto file = spec.inputs.empty() ? spec.expect : spec.inputs;
+    if (!file.empty()) {
+      auto inputs = on_device(read_inputs(file, model), options.device.device);
+      return {std::move(model), std::move(inputs), {}};
+    }
+    const auto draw = [device = options.device.device](const WideModel& of, std::uint64_t seed) {
+      return on_device(made_up_inputs(of, seed), device);
+    };
+    auto inputs = draw(model, spec.seed);
+    return {std::move(model), std::move(inputs), draw};
   }
   const auto dtype = parse_dtype(spec.dtype);
   if (!dtype) throw Error("preset", "unknown dtype '" + spec.dtype + "'");
   const auto architecture = zoo::build(spec.subject, spec.shape);
-  return {WideModel(architecture.graph, zoo::make_members(architecture, spec.n, spec.seed, *dtype), options),
-          on_device(zoo::make_inputs(architecture, spec.n, spec.seed, *dtype), options.device.device)};
+  WideModel model(architecture.graph, zoo::make_members(architecture, spec.n, spec.seed, *dtype), options);
+  const auto draw = [architecture, n = spec.n, dtype = *dtype, device = options.device.device](
+                        const WideModel&, std::uint64_t seed) {
+    return on_device(zoo::make_inputs(architecture, n, seed, dtype), device);
+  };
+  auto inputs = draw(model, spec.seed);
+  return {std::move(model), std::move(inputs), draw};
 }
 
 // Whether passes are launched as a whole, where they were to be.
@@ -92,6 +115,7 @@ void add_recording(CaseRecord& record, const Execution& execution) {
   const auto* recorded = execution.recorded();
   if (recorded == nullptr) return;
   record.plan["recorded"] = recorded->is_recorded();
+  if (recorded->is_recorded()) record.circumstances.regime = "graph replay";
   if (!recorded->refusal().empty()) record.plan["not_recorded"] = recorded->refusal();
 }
 
@@ -103,6 +127,12 @@ nlohmann::json plan_json(const Build& built) {
         {{"op", built.optimized.nodes[i].op}, {"strategy", built.plan().nodes[i].strategy}});
   }
   return plan;
+}
+
+void fail(CaseRecord& record, Verdict verdict, std::string reason) {
+  record.verdict = verdict;
+  record.reason = std::move(reason);
+  results::clear_speedups(record);
 }
 
 void add_proof(CaseRecord& record, const Proof& proof) {
@@ -146,16 +176,22 @@ const Build* build(WideModel& model, const std::vector<ModelInput>& inputs, cons
 }
 
 // In the order that the case names its rivals in; Python rivals that cannot run are left out.
-std::vector<profiler::Contender> make_contenders(const presets::CaseSpec& spec, std::function<void()> wide,
-                                                 const SeparateRuns& separate, const PeerRivals* peers,
+std::vector<profiler::Contender> make_contenders(const presets::CaseSpec& spec, profiler::Contender wide,
+                                                 SeparateRuns& separate, ApartModels* apart,
+                                                 FreshInputs& fresh, const PeerRivals* peers,
                                                  CaseRecord& record) {
   const auto python = python_rivals(spec);
   const auto far = peers == nullptr ? std::vector<profiler::Contender>() : peers->contenders();
-  std::vector<profiler::Contender> contenders{{"wide", std::move(wide)}};
+  std::vector<profiler::Contender> contenders{std::move(wide)};
   for (const auto& rival : spec.rivals) {
+    if (rival == kApart) {
+      if (apart != nullptr) contenders.push_back(apart->contender(fresh));
+      continue;
+    }
     if (std::find(python.begin(), python.end(), rival) == python.end()) {
       try {
-        contenders.push_back({rival, separate.contender(rival)});
+        contenders.push_back(
+            on_fresh_inputs({.name = rival, .run = separate.contender(rival)}, separate, fresh));
       } catch (const c10::Error& error) {  // the device cannot: the others are measured without it
         record.plan["left_out"][rival] = error.what_without_backtrace();
       }
@@ -167,7 +203,7 @@ std::vector<profiler::Contender> make_contenders(const presets::CaseSpec& spec, 
   return contenders;
 }
 
-// A run is over when the device has done it, not when it was given it.
+// A run is over when the device has done it, not when it was given it; and it starts on what lies ready.
 void wait_for(at::Device device, std::vector<profiler::Contender>& contenders) {
   for (auto& contender : contenders) {
     if (!contender.run) continue;
@@ -175,34 +211,126 @@ void wait_for(at::Device device, std::vector<profiler::Contender>& contenders) {
       run();
       synchronize(device);
     };
+    contender.prepare = [device, prepare = std::move(contender.prepare)](std::int64_t runs) {
+      const auto ready = prepare(runs);
+      synchronize(device);
+      return ready;
+    };
   }
 }
 
-void measure_rounds(const presets::CaseSpec& spec, WideModel& model, const std::vector<ModelInput>& inputs,
-                    CaseRecord& record) {
-  const auto wide = [&] { model.forward(inputs); };
-  const SeparateRuns separate(model, inputs);
-  std::optional<PeerRivals> peers;
-  if (!python_rivals(spec).empty()) peers.emplace(spec, model, inputs);
-  profiler::SteadyClock clock;
-  const auto rounds = [&] {
-    auto contenders = make_contenders(spec, wide, separate, peers ? &*peers : nullptr, record);
-    if (const auto device = model.options().device.device; !device.is_cpu()) wait_for(device, contenders);
-    results::add_measurement(record, profiler::measure(contenders, spec.stopping, spec.seed, clock, {}));
-  };
-  try {
-    rounds();
-  } catch (const Error& error) {
-    if (!peers || error.stage() != "peers") throw;
-    peers->give_up(error.what());  // their process died: the others are measured without them
-    rounds();
+class Rounds {
+ public:
+  Rounds(const presets::CaseSpec& spec, Prepared& prepared, const WidePass& pass, FreshInputs& fresh)
+      : spec_(spec),
+        device_(prepared.model.options().device.device),
+        fresh_(fresh),
+        separate_(prepared.model, prepared.inputs, fresh.slots()),
+        watched_(prepared.model, pass, prepared.inputs, fresh, separate_, spec.seed) {
+    if (!python_rivals(spec).empty()) peers_.emplace(spec, prepared.model, prepared.inputs);
+    if (std::find(spec.rivals.begin(), spec.rivals.end(), kApart) != spec.rivals.end())
+      apart_.emplace(prepared.model, prepared.inputs, fresh.slots());
   }
-  if (peers) record.plan["peers"] = peers->report();
+
+  void run(CaseRecord& record) {
+    if (apart_) record.checks.push_back(apart_->check(fresh_.next()));
+    try {
+      run_once(record);
+    } catch (const Error& error) {
+      if (!peers_ || error.stage() != "peers") throw;
+      peers_->give_up(error.what());  // their process died: the others are measured without them
+      run_once(record);
+    }
+    if (peers_) record.plan["peers"] = peers_->report();
+    if (auto check = watched_.take()) record.checks.push_back(std::move(*check));
+  }
+
+ private:
+  void run_once(CaseRecord& record) {
+    auto contenders = make_contenders(spec_, watched_.contender(), separate_, apart_ ? &*apart_ : nullptr,
+                                      fresh_, peers_ ? &*peers_ : nullptr, record);
+    if (!device_.is_cpu()) wait_for(device_, contenders);
+    profiler::SteadyClock clock;
+    profiler::MachineLoad load;
+    const auto threads = at::get_num_threads();
+    const auto rounds = [&] {
+      return profiler::measure(contenders, spec_.stopping, spec_.seed, clock, {},
+                               [this] { watched_.after_round(); });
+    };
+    const auto seen = profiler::measure_watched(rounds, load, threads, !peers_, kMostSecondsAgain);
+    results::add_measurement(record, seen.measurement);
+    auto& around = record.circumstances;
+    around.attempts = seen.attempts;
+    around.steal = seen.disturbance.steal;
+    around.others = seen.disturbance.others;
+    around.preempted = seen.disturbance.preempted;
+    around.threads = threads;
+    around.regime = "hot";
+    if (!seen.objection.empty()) results::set_disturbed(record, seen.objection);
+  }
+
+  const presets::CaseSpec& spec_;
+  at::Device device_;
+  FreshInputs& fresh_;
+  SeparateRuns separate_;
+  WatchedPasses watched_;
+  std::optional<PeerRivals> peers_;
+  std::optional<ApartModels> apart_;
+};
+
+// Wrong numbers of what was timed, or a time that cannot be: no pass.
+void judge_timed(CaseRecord& record, const Build& built, const WideModel& model) {
+  for (const auto& check : record.checks) {
+    if (!check.passed) return fail(record, Verdict::kFail, check.what + ": " + check.text);
+  }
+  if (!model.options().device.device.is_cpu()) return;
+  if (auto check = check_least_time(built, model.members(), record.dtype, record.wide.median_us);
+      !check.passed) {
+    fail(record, Verdict::kError, check.text);
+    record.checks.push_back(std::move(check));
+  }
+}
+
+void measure_rounds(const presets::CaseSpec& spec, Prepared& prepared, const WidePass& pass,
+                    CaseRecord& record) {
+  auto& model = prepared.model;
+  FreshInputs::Draw draw;
+  if (prepared.draw) draw = [&](std::uint64_t seed) { return prepared.draw(model, seed); };
+  FreshInputs fresh(prepared.inputs, draw, spec.seed);
+  Rounds(spec, prepared, pass, fresh).run(record);
+  const double seconds = std::max(kLeastSeconds, spec.stopping.max_seconds / 4);
+  for (auto& check : check_passes(model, pass, fresh, seconds, spec.seed))
+    record.checks.push_back(std::move(check));
+  judge_timed(record, model.build(prepared.inputs), model);
+}
+
+void prove_and_measure(const Plant& plant, const presets::CaseSpec& spec, Prepared& prepared,
+                       CaseRecord& record) {
+  auto& [model, inputs, draw] = prepared;
+  const auto* built = build(model, inputs, spec.strategy, record);
+  if (built == nullptr) return;
+  record.plan = plan_json(*built);
+  if (spec.kind == "model")
+    record.plan["checkpoints"] = std::max<std::size_t>(1, spec.weights.size());  // the rest are copies
+  record.compile_us = (built->milliseconds - built->tuning_milliseconds) * 1000;
+  auto proof = prove(model, inputs);
+  if (!spec.expect.empty()) proof.checks.push_back(check_expected(spec.expect, model, inputs));
+  add_proof(record, proof);
+  if (record.verdict != Verdict::kPass) return;
+  WidePass pass = [&model](std::span<const ModelInput> given) { return model.forward(given); };
+  if (plant) pass = plant(model, std::move(pass));
+  measure_rounds(spec, prepared, pass, record);
+  add_recording(record, built->planned.execution);
+  record.peak_memory_bytes = peak_memory(model.options().device.device);
 }
 
 }  // namespace
 
 void measure_case(const presets::CaseSpec& spec, CaseRecord& record) {
+  measure_case_with({}, spec, record);
+}
+
+void measure_case_with(const Plant& plant, const presets::CaseSpec& spec, CaseRecord& record) {
   try {
     (void)open_device(spec.device);
     (void)parse_mode(spec.mode);
@@ -210,18 +338,18 @@ void measure_case(const presets::CaseSpec& spec, CaseRecord& record) {
     return skip(record, unknown.what());
   }
   if (spec.threads > 0) at::set_num_threads(spec.threads);
-  auto [model, inputs] = prepare(spec);
-  const auto* built = build(model, inputs, spec.strategy, record);
-  if (built == nullptr) return;
-  record.plan = plan_json(*built);
-  if (spec.kind == "model")
-    record.plan["checkpoints"] = std::max<std::size_t>(1, spec.weights.size());  // the rest are copies
-  record.compile_us = (built->milliseconds - built->tuning_milliseconds) * 1000;
-  add_proof(record, prove(model, inputs));
-  if (record.verdict != Verdict::kPass) return;
-  measure_rounds(spec, model, inputs, record);
-  add_recording(record, built->planned.execution);
-  record.peak_memory_bytes = peak_memory(model.options().device.device);
+  auto prepared = prepare(spec);
+  try {
+    prove_and_measure(plant, spec, prepared, record);
+  } catch (const Error&) {
+    if (spec.kind != "model" || !prepared.draw) throw;
+    try {
+      blame_made_up_inputs(prepared.model, prepared.inputs);
+    } catch (const Error& refused) {
+      return skip(record, refused.what());
+    }
+    throw;
+  }
 }
 
 }  // namespace wide::app

@@ -1,14 +1,20 @@
 #pragma once
 // One case in a worker process: build the subject, prove it, measure it beside its rivals.
 
+#include "app/pass_checks.h"
 #include "presets/case.h"
 #include "results/record.h"
 
 namespace wide::app {
 
+/// Another pass in the place of the model's own, from the end of the proof on: tests plant faults by it.
+using Plant = std::function<WidePass(WideModel& model, WidePass own)>;
+
 /// Fills in all of `record` but the fields that name it. A mode, device or strategy that is not there gives
-/// the verdict skipped with the reason; wrong numbers give fail, and nothing is measured. Throws wide::Error
-/// for a subject or model that cannot be loaded, std::bad_alloc when memory runs out.
+/// the verdict skipped with the reason; wrong numbers, before, while or after they are timed, give fail; a
+/// time that this machine cannot reach gives error. Throws wide::Error for a subject or model that cannot be
+/// loaded, std::bad_alloc when memory runs out.
 void measure_case(const presets::CaseSpec& spec, results::CaseRecord& record);
+void measure_case_with(const Plant& plant, const presets::CaseSpec& spec, results::CaseRecord& record);
 
 }  // namespace wide::app

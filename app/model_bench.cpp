@@ -251,7 +251,7 @@ class ModelBench final : public gui::Bench {
     told(0.1, "each member against its own run");
     Proof proof;
     try {
-      view.members = member_errors(depth(build.canonical), told);
+      view.members = member_errors(user_precisions(build.canonical), told);
       told(0.6, "float64 reference and cross-talk");
       proof = wide::prove(*model_, open_->inputs);
     } catch (...) {
@@ -389,7 +389,8 @@ class ModelBench final : public gui::Bench {
     }
   }
 
-  std::vector<gui::MemberError> member_errors(std::int64_t layers, const gui::Told& told) {
+  std::vector<gui::MemberError> member_errors(const std::vector<Precision>& precisions,
+                                              const gui::Told& told) {
     const auto& inputs = open_->inputs;
     model_->reset();
     const auto outputs = model_->forward(inputs);
@@ -402,7 +403,7 @@ class ModelBench final : public gui::Bench {
       for (std::size_t k = 0; k < outputs.size() && k < alone.size(); ++k) {
         if (!outputs[k].is_tensor() || !alone[k].isTensor()) continue;
         const auto expected = alone[k].toTensor();
-        const auto bound = tolerance(expected.scalar_type(), layers, magnitude(expected));
+        const auto bound = tolerance(precisions[k], magnitude(expected));
         const auto difference = compare(outputs[k].member(i), expected, bound);
         error.passed = error.passed && difference.agrees;
         if (error.worst.empty() || !(difference.max_abs <= error.max_abs)) {

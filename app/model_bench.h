@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "gui/bench.h"
+#include "app/bench.h"
 
 namespace wide::app {
 

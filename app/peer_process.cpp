@@ -14,6 +14,8 @@
 #include <thread>
 
 #include "app/exit_code.h"
+#include "formats/document.h"
+#include "formats/fault.h"
 #include "presets/process.h"
 #include "results/table.h"
 
@@ -80,14 +82,30 @@ pid_t spawn(const std::vector<std::string>& arguments, int socket) {
   return pid;
 }
 
-bool reaped_within(pid_t pid, std::chrono::milliseconds limit) {
+/// `status`: as waitpid gives it; left alone when the process is not there any more.
+bool reaped_within(pid_t pid, std::chrono::milliseconds limit, int* status = nullptr) {
   for (const auto start = std::chrono::steady_clock::now();
        std::chrono::steady_clock::now() - start < limit;) {
-    const auto got = ::waitpid(pid, nullptr, WNOHANG);
+    const auto got = ::waitpid(pid, status, WNOHANG);
     if (got == pid || (got < 0 && errno != EINTR)) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   return false;
+}
+
+/// Why the check did not succeed.
+std::string failure(const presets::ProcessOutcome& outcome) {
+  const auto end = outcome.errors.find_last_not_of("\r\n");
+  const auto begin = end == outcome.errors.npos ? 0 : outcome.errors.find_last_of('\n', end) + 1;
+  const auto last_line = results::printable(outcome.errors.substr(begin, end + 1 - begin), 300);
+  switch (outcome.end) {
+    case presets::ProcessEnd::kSignalled:
+      return "it was killed by " + presets::signal_name(outcome.code);
+    case presets::ProcessEnd::kTimedOut:
+      return "it gave no answer within " + std::to_string(static_cast<int>(kCheckSeconds)) + " s";
+    default:
+      return last_line.empty() ? "it ended with code " + std::to_string(outcome.code) : last_line;
+  }
 }
 
 }  // namespace
@@ -101,10 +119,7 @@ void check_peers() {
   command.emplace_back("--check");
   const auto outcome = presets::run_process({.argv = command, .timeout_seconds = kCheckSeconds});
   if (outcome.end == presets::ProcessEnd::kExited && outcome.code == 0) return;
-  const auto end = outcome.errors.find_last_not_of("\r\n");
-  const auto begin = end == outcome.errors.npos ? 0 : outcome.errors.find_last_of('\n', end) + 1;
-  throw CannotMeasure("peers", "the Python rivals cannot run in " + command[0] + ": " +
-                                   results::printable(outcome.errors.substr(begin, end + 1 - begin), 300) +
+  throw CannotMeasure("peers", "the Python rivals cannot run in " + command[0] + ": " + failure(outcome) +
                                    "; scripts/setup --profile full installs a Python torch, or set "
                                    "WIDEBENCH_PYTHON to the path of a Python that has torch and safetensors");
 }
@@ -129,17 +144,27 @@ PeerProcess::~PeerProcess() {
   const std::string stop = "{\"do\": \"stop\"}\n";
   (void)!::send(socket_, stop.data(), stop.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   ::shutdown(socket_, SHUT_WR);
-  if (!reaped_within(pid_, kGrace)) {
+  if (pid_ > 0 && !reaped_within(pid_, kGrace)) {
     ::kill(pid_, SIGKILL);
     reaped_within(pid_, kGrace);
   }
   ::close(socket_);
 }
 
+std::string PeerProcess::ending() {
+  int status = 0;
+  if (pid_ > 0 && reaped_within(pid_, std::chrono::milliseconds(500), &status)) {
+    pid_ = -1;
+    ended_ = WIFSIGNALED(status) ? "was killed by " + presets::signal_name(WTERMSIG(status))
+                                 : "has ended with code " + std::to_string(WEXITSTATUS(status));
+  }
+  return ended_;
+}
+
 void PeerProcess::send(const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const auto sent = ::send(socket_, text.data() + done, text.size() - done, MSG_NOSIGNAL);
-    if (sent < 0 && errno != EINTR) fail("the process of the Python rivals has ended", errno);
+    if (sent < 0 && errno != EINTR) throw Error("peers", "the process of the Python rivals " + ending());
     if (sent > 0) done += static_cast<std::size_t>(sent);
   }
 }
@@ -156,7 +181,7 @@ std::string PeerProcess::receive_line() {
     char buffer[65536];
     const auto got = ::recv(socket_, buffer, sizeof buffer, 0);
     const bool gone = got == 0 || (got < 0 && errno == ECONNRESET);  // reset: it had not read all
-    if (gone) throw Error("peers", "the process of the Python rivals has ended");
+    if (gone) throw Error("peers", "the process of the Python rivals " + ending());
     if (got < 0 && errno != EINTR) fail("the process of the Python rivals cannot be read", errno);
     if (got > 0) received_.append(buffer, static_cast<std::size_t>(got));
   }
@@ -165,7 +190,12 @@ std::string PeerProcess::receive_line() {
 nlohmann::json PeerProcess::ask(const nlohmann::json& request) {
   send(request.dump() + "\n");
   const auto line = receive_line();
-  auto answer = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  nlohmann::json answer;
+  try {
+    answer = formats::parse_document(line);
+  } catch (const formats::Fault&) {
+    answer = nullptr;  // told below, with what was given
+  }
   if (!answer.is_object()) {
     throw Error("peers", "the Python rivals gave no JSON object: " + results::printable(line, 100));
   }

@@ -37,9 +37,12 @@ class PeerProcess {
  private:
   void send(const std::string& text);
   std::string receive_line();
+  /// How the peer, which answers no more, came to its end; reaps it.
+  std::string ending();
   pid_t pid_ = -1;
   int socket_ = -1;
-  std::string received_;  ///< beyond the last line
+  std::string ended_ = "has closed its socket";  ///< until it was reaped
+  std::string received_;                         ///< beyond the last line
 };
 
 }  // namespace wide::app

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 
-#include "formats/error.h"
+#include "formats/document.h"
+#include "formats/fault.h"
+#include "formats/file.h"
 
 namespace wide::app {
 namespace {
@@ -59,7 +62,8 @@ class Reader {
     std::vector<Layout> list;
     for (const auto& item : get(from, key, json::value_t::array)) {
       const auto layout = item.is_string() ? find_layout(item.get<std::string>()) : std::nullopt;
-      if (!layout) throw Error("plan", fmt::format("{}: {} is no layout", where_, item.dump()));
+      if (!layout)
+        throw Error("plan", fmt::format("{}: {} is no layout", where_, formats::quote(item.dump())));
       list.push_back(*layout);
     }
     return list;
@@ -109,27 +113,21 @@ StoredPlan plan_from_json(const json& document, std::string_view where) {
 }
 
 StoredPlan read_plan(const std::filesystem::path& file) {
-  std::error_code failed;
-  const auto size = std::filesystem::file_size(file, failed);
-  std::ifstream in(file, std::ios::binary);
-  if (failed || !in) throw Error("plan", file.string() + ": cannot be read");
-  if (size > kLargest) throw Error("plan", file.string() + ": too large to be a plan");
-  const auto document = json::parse(in, nullptr, false);
-  if (document.is_discarded()) throw Error("plan", file.string() + ": is not JSON");
-  return plan_from_json(document, file.string());
+  const auto name = formats::display_name(file);
+  const auto document = formats::naming_file("plan", name, [&] {
+    std::error_code failed;
+    if (std::filesystem::file_size(file, failed) > kLargest && !failed)
+      throw formats::Fault("too large to be a plan");
+    const auto bytes = formats::read_file(file);
+    return formats::parse_document({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  });
+  return plan_from_json(document, name);
 }
 
 void write_plan(const std::filesystem::path& file, const StoredPlan& plan) {
-  auto partial = file;
-  partial += ".partial";
-  std::error_code failed;
-  {
-    std::ofstream out(partial, std::ios::binary);
-    out << to_json(plan).dump(1) << '\n';
-    if (!out.flush()) failed = std::make_error_code(std::errc::io_error);
-  }
-  if (!failed) std::filesystem::rename(partial, file, failed);
-  if (failed) throw Error("plan", file.string() + ": cannot be written: " + failed.message());
+  const auto text = to_json(plan).dump(1) + "\n";
+  formats::naming_file("plan", formats::display_name(file),
+                       [&] { formats::replace_file(file, std::array{std::as_bytes(std::span(text))}); });
 }
 
 }  // namespace wide::app

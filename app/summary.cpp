@@ -101,7 +101,8 @@ std::vector<CrossoverSummary> crossovers(const std::vector<CaseRecord>& cases) {
   std::vector<std::string> order;
   std::map<std::string, std::vector<const CaseRecord*>> curves;
   for (const auto& record : cases) {
-    if (record.verdict != Verdict::kPass || record.samples.empty()) continue;
+    if (record.verdict != Verdict::kPass || record.samples.empty() || !record.circumstances.disturbed.empty())
+      continue;
     auto& curve = curves[place(record, false)];
     if (curve.empty()) order.push_back(place(record, false));
     curve.push_back(&record);

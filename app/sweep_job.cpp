@@ -134,6 +134,11 @@ SweepOutcome run_sweep_job(const SweepJob& job, const Engine& engine, results::S
   sink.finished = [&](const presets::CaseSpec&, const results::CaseRecord& done, std::size_t) {
     auto noted = with_conditions(done);
     noted.model_hash = model;
+    if (noted.verdict == results::Verdict::kPass) {
+      const auto known = store.process_spread(noted, profiler::key(record.machine), record.threads);
+      noted.circumstances.spread = known.spread;
+      noted.circumstances.processes = known.processes;
+    }
     store.add_case(outcome.run, noted);
     if (progress.finished) progress.finished(noted);
   };

@@ -2,6 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/specialize.h"
 #include "core/torch_bridge.h"
 #include "formats/error.h"
@@ -44,13 +47,41 @@ void write(const std::filesystem::path& file, std::vector<std::pair<std::string,
   formats::write_safetensors(file, entries);
 }
 
+bool has_input(const formats::Safetensors& file, const WideModel& model, std::int64_t number) {
+  const auto key = "input." + std::to_string(number);
+  if (file.find(key)) return true;
+  const auto& members = model.member_list();
+  return std::all_of(members.begin(), members.end(),
+                     [&](const Member& member) { return find(file, member.name, "." + key) != nullptr; });
+}
+
+// Files of before constants counted are numbered by tensors alone.
+std::vector<std::int64_t> numbers_in(const formats::Safetensors& file, const WideModel& model) {
+  std::vector<std::int64_t> places, tensors;
+  for (std::size_t k = 0; k < model.user_inputs().size(); ++k) {
+    places.push_back(input_number(model, k));
+    tensors.push_back(static_cast<std::int64_t>(k));
+  }
+  const auto complete = [&](const std::vector<std::int64_t>& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(),
+                       [&](std::int64_t number) { return has_input(file, model, number); });
+  };
+  return !complete(places) && complete(tensors) ? tensors : places;
+}
+
 }  // namespace
+
+std::int64_t input_number(const WideModel& model, std::size_t k) {
+  const auto place = model.user_inputs()[k].place;
+  return place >= 0 ? place : static_cast<std::int64_t>(k);
+}
 
 std::vector<ModelInput> read_inputs(const std::filesystem::path& path, const WideModel& model) {
   const auto file = formats::Safetensors::read(path);
+  const auto numbers = numbers_in(file, model);
   std::vector<ModelInput> inputs;
   for (std::size_t k = 0; k < model.user_inputs().size(); ++k) {
-    const auto rest = ".input." + std::to_string(k);
+    const auto rest = ".input." + std::to_string(numbers[k]);
     std::vector<at::Tensor> tensors;
     std::string missing;
     for (const auto& member : model.member_list()) {
@@ -106,10 +137,11 @@ void write_buffers(const std::filesystem::path& file, const WideModel& model) {
 }
 
 std::vector<Expectation> compare_outputs(const std::filesystem::path& path, const WideModel& model,
-                                         const std::vector<ModelOutput>& outputs, std::int64_t depth,
+                                         const std::vector<ModelOutput>& outputs, const Graph& graph,
                                          std::optional<double> rtol, std::optional<double> atol) {
   const auto file = formats::Safetensors::read(path);
   std::vector<Expectation> results;
+  const auto precisions = user_precisions(graph);
   for (std::int64_t i = 0; i < model.members(); ++i) {
     const auto& member = model.member_list()[static_cast<std::size_t>(i)].name;
     for (std::size_t k = 0; k < outputs.size(); ++k) {
@@ -120,14 +152,38 @@ std::vector<Expectation> compare_outputs(const std::filesystem::path& path, cons
       if (!entry && outputs[k].constant) continue;  // a number that the file need not hold
       if (!entry) throw Error("expect", path.string() + ": lacks '" + member + rest + "'");
       const auto expected = to_tensor(*entry);
-      auto bound = tolerance(got.scalar_type(), depth, magnitude(expected));
+      auto bound = tolerance(precisions[k], magnitude(expected));
       if (rtol) bound.relative = *rtol;
       if (atol) bound.absolute = *atol;
       if (rtol && !atol) bound.absolute = 0;
-      results.push_back({member, k, compare(got, expected, bound), bound});
+      results.push_back({member, k, compare(got, expected, bound), bound, describe(precisions[k])});
     }
   }
   return results;
+}
+
+ProofCheck check_expected(const std::filesystem::path& file, WideModel& model,
+                          std::span<const ModelInput> inputs) {
+  model.reset();
+  const auto outputs = model.forward(inputs);
+  ProofCheck check{.what = "expected outputs", .text = "there are none"};
+  for (const auto& one : compare_outputs(file, model, outputs, model.build(inputs).canonical, {}, {})) {
+    const auto& difference = one.difference;
+    const bool worse = !difference.agrees && check.passed;
+    if (worse || check.member.empty() ||
+        (difference.agrees == check.passed && !(difference.max_abs <= check.max_abs))) {
+      check.member = one.member;
+      check.max_abs = difference.max_abs, check.tolerance = one.tolerance.absolute;
+      check.text = "member " + one.member + ", output " + std::to_string(one.output) + ", " +
+                   difference.text + "; bound by " + one.precision;
+    }
+    check.max_rel =
+        std::isnan(difference.max_rel) ? difference.max_rel : std::max(check.max_rel, difference.max_rel);
+    check.passed = check.passed && difference.agrees;
+  }
+  check.passed = check.passed && !check.member.empty();
+  model.reset();
+  return check;
 }
 
 }  // namespace wide::app

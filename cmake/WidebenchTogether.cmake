@@ -13,6 +13,16 @@ function(widebench_together target)
   endif()
 endfunction()
 
+# widebench_together_on_libtorch(TARGET): the same, with the headers of libtorch that `wide` has precompiled: they take
+# longer to read than most of our sources to compile. GCC takes them at another level of optimisation too.
+function(widebench_together_on_libtorch target)
+  target_precompile_headers(${target} REUSE_FROM wide)
+  widebench_without_false_alarms(${target})
+  if(WIDEBENCH_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
 # widebench_precompile(TARGET HEADERS…): the HEADERS are read once for all sources.
 function(widebench_precompile target)
   target_precompile_headers(${target} PRIVATE ${ARGN})
@@ -25,8 +35,8 @@ function(widebench_without_false_alarms target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>)
 endfunction()
 
-# widebench_light(TARGET): what does no work of its own, such as the command line and the tests, is optimised less, as
-# that takes two thirds of the time to compile.
+# widebench_light(TARGET): what spends its time elsewhere, such as the command line, the store and the tests, is optimised
+# less, as that takes two thirds of the time to compile.
 function(widebench_light target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()

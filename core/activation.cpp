@@ -35,7 +35,12 @@ at::Tensor linear_activation(const at::Tensor& x, const at::Tensor& weight,
   return y;
 }
 
+at::Tensor add_matmul(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b, double alpha) {
+  return at::add(c, at::matmul(a, b), alpha);
+}
+
 TORCH_LIBRARY(wide, library) {
+  library.def("add_matmul(Tensor c, Tensor a, Tensor b, float alpha) -> Tensor", add_matmul);
   library.def("linear_activation(Tensor x, Tensor weight, Tensor? bias, str activation) -> Tensor",
               linear_activation);
 }

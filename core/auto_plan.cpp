@@ -286,8 +286,9 @@ class AutoPlanner {
 Plan plan_from_choices(const PlanRequest& request, std::int64_t members,
                        const std::vector<NodeChoice>& choices) {
   const std::vector<ValueState> inputs(request.parts.inputs.begin(), request.parts.inputs.end());
-  const bool alone = std::any_of(choices.begin(), choices.end(),
-                                 [](const NodeChoice& choice) { return choice.strategy == kAloneStrategy; });
+  const bool alone = std::all_of(choices.begin(), choices.end(), [](const NodeChoice& choice) {
+    return choice.strategy == kAloneStrategy || choice.strategy == kConstantStrategy;
+  });
   if (alone && members == 1) return plan_alone(request.parts.graph, inputs);
   return plan_from(request.parts.graph, inputs, members, choices);
 }
@@ -334,6 +335,12 @@ PlannedExecution restore(const PlanRequest& request, const StoredPlan& stored) {
   if (stored.members != members || stored.schedule.chunk < 1 || stored.schedule.chunk > members) {
     throw Error("plan", "the stored plan is for " + std::to_string(stored.members) +
                             " members, the model has " + std::to_string(members) + "; make a new plan");
+  }
+  const auto& schedule = stored.schedule;
+  if (request.random && (schedule.chunk != members || schedule.workers != 1 || schedule.threads != 0)) {
+    throw Error("plan", "the stored plan runs " + describe(schedule, members, request.parts.device.device) +
+                            ", but the model draws random numbers, and members have their own streams only "
+                            "all at once on the calling thread; make a new plan");
   }
   auto plan = plan_from_choices(request, stored.schedule.chunk, stored.nodes);
   std::optional<Plan> rest;

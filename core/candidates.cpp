@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/cost.h"
+#include "core/higher_order.h"
 #include "core/operators.h"
 #include "core/sequential.h"
 #include "formats/error.h"
@@ -33,7 +34,7 @@ void consider(const Strategy& strategy, double beyond, NodeCandidates& node) {
 
 void ask_strategy(const Graph& graph, const Node& node, const StrategyChoice& choice,
                   NodeCandidates& result) {
-  const auto* primitive = find_primitive(node.op);
+  const auto* primitive = result.call.by_member ? nullptr : find_primitive(node.op);
   const auto wanted = wanted_strategy(choice, graph, node, primitive);
   const bool any = wanted.name == kAuto || wanted.name == kWide;
   const bool draws = draws_random(node);
@@ -45,12 +46,21 @@ void ask_strategy(const Graph& graph, const Node& node, const StrategyChoice& ch
   }
   const bool offered = !result.candidates.empty();
   if (!offered && wanted.must && !any && wanted.name != kSequential.name) {
-    const auto reason =
-        result.refusals.empty() ? std::string("there is no such strategy") : result.refusals[0].reason;
+    const auto reason = result.call.by_member
+                            ? std::string("its sizes depend on data, or it runs graphs of its own")
+                        : result.refusals.empty() ? std::string("there is no such strategy")
+                                                  : result.refusals[0].reason;
     throw Error("plan", describe(graph, node) + ": strategy '" + wanted.name + "' cannot run it: " + reason);
   }
   if (!offered || wanted.name == kAuto || wanted.name == kSequential.name)
     consider(kSequential, own_arithmetic(primitive, result.call), result);
+}
+
+// What gives nothing goes by what it reads; it is run in every pass.
+void set_kind_of_check(const std::vector<ValueState>& states, NodeCandidates& node) {
+  const bool mapped = std::any_of(node.operands.begin(), node.operands.end(),
+                                  [&](ValueId id) { return states[static_cast<std::size_t>(id)].mapped; });
+  node.kind = mapped ? NodeKind::kMapped : NodeKind::kShared;
 }
 
 }  // namespace
@@ -70,7 +80,8 @@ std::vector<ValueState> spread_states(const Graph& graph, const std::vector<Valu
       mapped |= states[static_cast<std::size_t>(id)].mapped;
       constant &= states[static_cast<std::size_t>(id)].constant;
     });
-    if (!random && depends_on_shape_only(node.op)) mapped = false, constant = true;
+    if (!random && depends_on_shape_only(node.op) && !depends_on_data(graph, node))
+      mapped = false, constant = true;
     for (const auto id : node.results) {
       if (id >= 0) set(id, mapped, constant);
     }
@@ -82,9 +93,11 @@ Call make_call(const Graph& graph, const Node& node, const std::vector<ValueStat
                std::int64_t members) {
   auto local = localize(node);
   Call call{std::move(local.node), members, {}, {}, graph.device};
+  call.by_member = is_higher_order(node) || depends_on_data(graph, node);
   for (const auto id : local.operands) {
     const auto index = static_cast<std::size_t>(id);
-    call.operands.push_back({concrete(graph.values[index]), states[index].mapped, {}});
+    call.operands.push_back(
+        {concrete(graph.values[index]), states[index].mapped, {}, !graph.values[index].tensor});
   }
   for (const auto id : node.results) {
     call.results.push_back(id >= 0 ? concrete(graph.values[static_cast<std::size_t>(id)]) : ConcreteType{});
@@ -105,7 +118,10 @@ std::vector<NodeCandidates> ask_strategies(const Graph& graph, const std::vector
         return id >= 0 && states[static_cast<std::size_t>(id)].*property;
       };
     };
-    if (std::any_of(node.results.begin(), node.results.end(), results_are(&ValueState::mapped))) {
+    if (node.results.empty()) {
+      set_kind_of_check(states, one);
+      if (one.kind == NodeKind::kMapped) ask_strategy(graph, node, choice, one);
+    } else if (std::any_of(node.results.begin(), node.results.end(), results_are(&ValueState::mapped))) {
       ask_strategy(graph, node, choice, one);
     } else {
       const auto constant = results_are(&ValueState::constant);

@@ -1,6 +1,7 @@
 #include "core/canonicalize.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_set>
 
 #include "core/canonicalize_rules.h"
@@ -51,27 +52,69 @@ void wrap_dimensions(const Graph& graph, Node& node) {
   }
 }
 
-// What the outputs depend on.
-std::unordered_set<ValueId> wanted_values(const Graph& graph) {
+// The node refuses some inputs, and does nothing else.
+bool is_check(const Node& node) {
+  if (node.op != "aten._assert_scalar.default" && node.op != "aten._assert_async.default" &&
+      node.op != "aten._assert_async.msg")
+    return false;
+  return node.arguments[0].ref() != nullptr;
+}
+
+// Refuses some values: an error in PyTorch whether or not the result is used. Indices may be out of bounds,
+// whole numbers be divided by zero.
+bool may_refuse(const Graph& graph, const Node& node) {
+  constexpr std::array<std::string_view, 6> kLookups = {"aten.index.Tensor",   "aten.index_select.default",
+                                                        "aten.gather.default", "aten.embedding.default",
+                                                        "aten.take.default",   "aten.take_along_dim.default"};
+  if (std::find(kLookups.begin(), kLookups.end(), node.op) != kLookups.end()) return true;
+  constexpr std::array<std::string_view, 4> kDivisions = {
+      "aten.floor_divide.default", "aten.remainder.Tensor", "aten.fmod.Tensor", "aten.div.Tensor_mode"};
+  if (std::find(kDivisions.begin(), kDivisions.end(), node.op) == kDivisions.end()) return false;
+  const auto whole = [&](const Argument& argument) {
+    const auto* ref = argument.ref();
+    if (!ref) return false;
+    const auto& type = graph.values[static_cast<std::size_t>(ref->id)].type;
+    return type && at::isIntegralType(type->dtype, false);
+  };
+  return whole(node.arguments[0]) && whole(node.arguments[1]);
+}
+
+bool is_needed(const Node& node, const std::unordered_set<ValueId>& wanted) {
+  return is_check(node) || std::any_of(node.results.begin(), node.results.end(),
+                                       [&](ValueId id) { return wanted.contains(id); });
+}
+
+// What the outputs, and checks of data, depend on; the results of nodes that do something besides; and with
+// `random` those of all nodes that draw random numbers.
+std::unordered_set<ValueId> wanted_values(const Graph& graph, bool random) {
   std::unordered_set<ValueId> wanted;
   const auto add = [&](ValueId id) { wanted.insert(id); };
   for (const auto& output : graph.outputs) for_each_use(output.value, add);
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
-    const bool needed = std::any_of(node->results.begin(), node->results.end(),
-                                    [&](ValueId id) { return wanted.contains(id); });
-    if (needed) for_each_use(*node, add);
+    if (may_refuse(graph, *node) || (random && draws_random(*node))) {
+      for (const auto id : node->results) {
+        if (id >= 0) add(id);
+      }
+    }
+    if (is_needed(*node, wanted)) for_each_use(*node, add);
   }
   return wanted;
+}
+
+// What nobody reads has been drawn all the same: what is drawn after it goes on from there.
+std::unordered_set<ValueId> wanted_values(const Graph& graph) {
+  auto wanted = wanted_values(graph, false);
+  const bool random = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    return draws_random(node) && is_needed(node, wanted);
+  });
+  return random ? wanted_values(graph, true) : wanted;
 }
 
 }  // namespace
 
 void drop_unused(Graph& graph) {
   const auto used = wanted_values(graph);
-  std::erase_if(graph.nodes, [&](const Node& node) {
-    return std::none_of(node.results.begin(), node.results.end(),
-                        [&](ValueId id) { return used.contains(id); });
-  });
+  std::erase_if(graph.nodes, [&](const Node& node) { return !is_needed(node, used); });
   for (auto& node : graph.nodes) {
     for (auto& id : node.results) {
       if (!used.contains(id)) id = -1;
@@ -83,6 +126,12 @@ Graph canonicalize(const Graph& graph) {
   const auto wanted = wanted_values(graph);
   Rewriter rewriter(graph);
   for (auto node : graph.nodes) {
+    if (!is_needed(node, wanted)) continue;
+    // Rules go by sizes, which those of data are not.
+    if (depends_on_data(graph, node) || is_check(node)) {
+      rewriter.copy(node);
+      continue;
+    }
     wrap_dimensions(graph, node);
     if (!apply_canonical_rule({graph, node, rewriter, wanted})) rewriter.copy(node);
   }

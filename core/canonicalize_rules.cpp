@@ -236,8 +236,6 @@ bool rename(const CanonicalContext& c) {
 const std::unordered_map<std::string_view, Rule>& rules() {
   static const std::unordered_map<std::string_view, Rule> table = {
       {"aten._assert_tensor_metadata.default", drop},
-      {"aten._assert_async.default", drop},
-      {"aten._assert_async.msg", drop},
       {"aten._assert_scalar.default", drop},
       {"aten.sym_constrain_range.default", drop},
       {"aten.sym_constrain_range_for_size.default", drop},

@@ -1,9 +1,12 @@
 #include "core/capture.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/higher_order.h"
 #include "core/operators.h"
 #include "core/scalar_ops.h"
 #include "core/torch_bridge.h"
@@ -14,6 +17,8 @@ namespace {
 
 constexpr std::string_view kOpsPrefix = "torch.ops.";
 constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
+// Python that torch.export of 2.15 leaves before vmap and associative_scan.
+constexpr std::string_view kLoadDecompositions = "torch._functorch.predispatch.lazy_load_decompositions";
 constexpr int kMaxNesting = 16;
 
 [[noreturn]] void refuse(const formats::ProgramNode& node, const std::string& why) {
@@ -56,12 +61,27 @@ class Capture {
         type = TensorType{scalar_type(meta->second.dtype), meta->second.sizes};
       }
     }
+    return {ValueRef{graph_.add_value(unused_name(name), tensor, std::move(type))}};
+  }
+
+  std::string unused_name(const std::string& name) {
     const auto unique = used_.insert(name).second ? name : graph_.unique_name(name);
     used_.insert(unique);
-    return {ValueRef{graph_.add_value(unique, tensor, std::move(type))}};
+    return unique;
+  }
+
+  // What the exporter called the model with, where the file has as many of it as the model takes.
+  at::Tensor sample_at(std::size_t place) const {
+    using Kind = formats::InputSpec::Kind;
+    const auto taken = std::count_if(program_.inputs.begin(), program_.inputs.end(), [](const auto& spec) {
+      return spec.kind == Kind::kUserInput || spec.kind == Kind::kConstantInput;
+    });
+    if (std::ssize(program_.samples) != taken || !program_.samples[place]) return {};
+    return to_tensor(*program_.samples[place]);
   }
 
   void declare_inputs() {
+    std::int64_t place = 0;  // of the next user input or constant
     for (const auto& spec : program_.inputs) {
       GraphInput input;
       input.target = spec.target;
@@ -69,6 +89,7 @@ class Capture {
       switch (spec.kind) {
         case formats::InputSpec::Kind::kUserInput:
           input.kind = InputKind::kUser;
+          input.place = place++;
           break;
         case formats::InputSpec::Kind::kParameter:
           input.kind = InputKind::kParameter;
@@ -80,12 +101,16 @@ class Capture {
           input.kind = InputKind::kConstant;
           break;
         case formats::InputSpec::Kind::kConstantInput:
+          ++place;
           continue;  // already written into the nodes
       }
       if (const auto* tensor = std::get_if<formats::TensorName>(&spec.argument.value)) {
         names_[tensor->name] = fresh(program_.graph, tensor->name, true);
         input.value = names_[tensor->name].ref()->id;
-        if (input.kind == InputKind::kUser) input.target = tensor->name;
+        if (input.kind == InputKind::kUser) {
+          input.target = tensor->name;
+          input.sample = sample_at(static_cast<std::size_t>(input.place));
+        }
       } else if (const auto* symbol = std::get_if<formats::SymbolName>(&spec.argument.value)) {
         names_[symbol->name] = fresh(program_.graph, symbol->name, false);
         input.value = names_[symbol->name].ref()->id;
@@ -99,15 +124,19 @@ class Capture {
 
   void declare_output(const formats::OutputSpec& spec) {
     if (spec.kind == formats::OutputSpec::Kind::kUserInputMutation) return;  // See Note [Written inputs]
+    using Kind = formats::OutputSpec::Kind;
     GraphOutput output;
     output.value = resolve_output(spec.argument);
     output.target = spec.target;
-    if (spec.kind == formats::OutputSpec::Kind::kBufferMutation) {
+    if (spec.kind == Kind::kBufferMutation) {
       output.kind = OutputKind::kBufferMutation;
-    } else if (user_outputs_ < program_.output_names.size()) {
-      output.target = program_.output_names[user_outputs_];
+    } else if (spec.kind == Kind::kLoss) {
+      output.target = "loss";
+    } else if (spec.kind == Kind::kParameterGradient || spec.kind == Kind::kUserInputGradient) {
+      output.target = "gradient of " + spec.target;
+    } else if (user_outputs_++ < program_.output_names.size()) {
+      output.target = program_.output_names[user_outputs_ - 1];
     }
-    user_outputs_ += output.kind == OutputKind::kUser;
     graph_.outputs.push_back(std::move(output));
   }
 
@@ -159,7 +188,8 @@ class Capture {
   }
 
   void add(const formats::Subgraph& scope, const formats::ProgramNode& node, Names& names, int depth) {
-    if (node.target.starts_with(kHigherOrder)) return inline_graph(node, names, depth);
+    if (node.target == kLoadDecompositions) return;  // computes nothing
+    if (node.target.starts_with(kHigherOrder)) return add_higher_order(scope, node, names, depth);
     Node result;
     result.module_path = node.module_path;
     if (const auto scalar = scalar_op_name(node.target)) {
@@ -172,7 +202,149 @@ class Capture {
       refuse(node, "unknown operator; export the model with operators of ATen only");
     }
     for (const auto& output : node.outputs) declare_result(scope, node, output, result, names);
-    graph_.nodes.push_back(std::move(result));
+    if (result.op == "aten.as_strided.default") put_in_memory_order(scope, node, result);
+    if (is_random_like(result.op)) return add_random_like(scope, node, std::move(result));
+    graph_.nodes.push_back(under_autocast(std::move(result)));
+  }
+
+  static bool is_random_like(std::string_view op) {
+    return op.starts_with("aten.rand_like.") || op.starts_with("aten.randn_like.") ||
+           op.starts_with("aten.randint_like.");
+  }
+
+  // Which element gets which of the numbers drawn goes by the operand's strides, which are ours to choose
+  // later: the numbers are drawn into a contiguous tensor, of axes in the order that they have in PyTorch's
+  // memory.
+  void add_random_like(const formats::Subgraph& scope, const formats::ProgramNode& node, Node random) {
+    const auto op = find_operator(random.op);
+    const auto format = argument_index(op->schema(), "memory_format");
+    const auto* name =
+        node.outputs.empty() ? nullptr : std::get_if<formats::TensorName>(&node.outputs[0].value);
+    const auto* like = random.arguments.empty() ? nullptr : random.arguments[0].ref();
+    const auto meta = name ? scope.tensors.find(name->name) : scope.tensors.end();
+    if (format) random.arguments[*format] = {at::MemoryFormat::Contiguous};
+    const auto order =
+        meta == scope.tensors.end() ? std::vector<std::int64_t>() : axes_in_memory(meta->second);
+    if (!format || !like || std::is_sorted(order.begin(), order.end())) {
+      graph_.nodes.push_back(std::move(random));
+      return;
+    }
+    std::vector<std::int64_t> back(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i)
+      back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+    const auto& type = graph_.values[static_cast<std::size_t>(random.results[0])].type;
+    const auto permuted = [&](const std::string& suffix, const std::optional<TensorType>& of) {
+      auto own = of;
+      for (std::size_t i = 0; own && i < order.size(); ++i)
+        own->sizes[i] = of->sizes[static_cast<std::size_t>(order[i])];
+      return graph_.add_value(unused_name(name->name + suffix), true, std::move(own));
+    };
+    const auto permute = [&](ValueId from, const std::vector<std::int64_t>& axes, ValueId to) {
+      Argument::List list;
+      for (const auto axis : axes) list.push_back({axis});
+      graph_.nodes.push_back(
+          {"aten.permute.default", {{ValueRef{from}}, {std::move(list)}}, {to}, random.module_path});
+    };
+    const auto result = random.results[0];
+    const auto turned = permuted("_like", graph_.values[static_cast<std::size_t>(like->id)].type);
+    const auto drawn = permuted("_drawn", type);
+    permute(like->id, order, turned);
+    random.arguments[0] = {ValueRef{turned}};
+    random.results[0] = drawn;
+    graph_.nodes.push_back(random);
+    permute(drawn, back, result);
+  }
+
+  // Its strides count in the memory that PyTorch has for the operand: of one with other strides than ours
+  // has, a copy is taken that is contiguous in that order. Where something is written in place it is left as
+  // it is: a write through the view would be lost in the copy.
+  void put_in_memory_order(const formats::Subgraph& scope, const formats::ProgramNode& node, Node& strided) {
+    const auto* name =
+        node.inputs.empty() ? nullptr : std::get_if<formats::TensorName>(&node.inputs[0].value.value);
+    const auto meta = name ? scope.tensors.find(name->name) : scope.tensors.end();
+    const auto writes = [](const formats::ProgramNode& one) {
+      const auto op = find_operator(one.target.substr(std::min(kOpsPrefix.size(), one.target.size())));
+      return op && op->schema().is_mutable();
+    };
+    if (meta == scope.tensors.end() || std::any_of(scope.nodes.begin(), scope.nodes.end(), writes)) return;
+    const auto order = axes_in_memory(meta->second);
+    if (std::is_sorted(order.begin(), order.end())) return;
+    const auto permuted = graph_.add_value(unused_name(name->name + "_memory"), true, std::nullopt);
+    const auto copy = graph_.add_value(unused_name(name->name + "_copy"), true, std::nullopt);
+    Argument::List axes;
+    for (const auto axis : order) axes.push_back({axis});
+    graph_.nodes.push_back(
+        {"aten.permute.default", {strided.arguments[0], {std::move(axes)}}, {permuted}, strided.module_path});
+    graph_.nodes.push_back({"aten.clone.default",
+                            {{ValueRef{permuted}}, {at::MemoryFormat::Contiguous}},
+                            {copy},
+                            strided.module_path});
+    strided.arguments[0] = {ValueRef{copy}};
+  }
+
+  // Axes from the one of the largest stride to that of the smallest; as they are where sizes are not known.
+  static std::vector<std::int64_t> axes_in_memory(const formats::TensorMeta& meta) {
+    std::vector<std::int64_t> axes(meta.strides.size());
+    std::iota(axes.begin(), axes.end(), 0);
+    const auto known = [](const formats::SymbolicInt& one) {
+      return std::holds_alternative<std::int64_t>(one);
+    };
+    if (!std::all_of(meta.strides.begin(), meta.strides.end(), known) ||
+        !std::all_of(meta.sizes.begin(), meta.sizes.end(), known))
+      return axes;
+    const auto at = [](const std::vector<formats::SymbolicInt>& list, std::int64_t i) {
+      return std::get<std::int64_t>(list[static_cast<std::size_t>(i)]);
+    };
+    std::int64_t dense = 1;  // axes of one element stand anywhere: contiguous is asked for first
+    bool contiguous = true;
+    for (auto i = static_cast<std::int64_t>(axes.size()); i-- > 0;) {
+      contiguous &= at(meta.sizes, i) == 1 || at(meta.strides, i) == dense;
+      dense *= at(meta.sizes, i);
+    }
+    if (!contiguous)
+      std::stable_sort(axes.begin(), axes.end(),
+                       [&](auto a, auto b) { return at(meta.strides, a) > at(meta.strides, b); });
+    return axes;
+  }
+
+  // See Note [Autocast]
+  Node under_autocast(Node node) const {
+    if (!autocast_ || is_scalar_op(node.op)) return node;
+    const auto op = find_operator(node.op);
+    const auto aliases = [](const c10::Argument& one) { return one.alias_info() != nullptr; };
+    const auto& returns = op->schema().returns();
+    if (op->schema().is_mutable() || returns.empty() || std::any_of(returns.begin(), returns.end(), aliases))
+      return node;
+    bool numbers = false;
+    for (const auto id : node.results)
+      numbers |= id >= 0 && !graph_.values[static_cast<std::size_t>(id)].tensor;
+    if (numbers) return node;
+    auto body = std::make_shared<Graph>();
+    Node call{std::string(kAutocast), {{*autocast_}, {Argument::List()}}, node.results, node.module_path};
+    Argument::List operands;
+    auto inner = node;
+    for (auto& argument : inner.arguments) {
+      map_uses(argument, [&](ValueId id) {
+        const auto& value = graph_.values[static_cast<std::size_t>(id)];
+        operands.push_back({ValueRef{id}});
+        const auto copy =
+            body->add_value(std::to_string(operands.size() - 1) + "_" + value.name, value.tensor, value.type);
+        body->inputs.push_back({copy, InputKind::kUser, value.name});
+        return Argument{ValueRef{copy}};
+      });
+    }
+    if (operands.empty()) return node;
+    for (auto& id : inner.results) {
+      if (id < 0) continue;
+      const auto& value = graph_.values[static_cast<std::size_t>(id)];
+      id = body->add_value(value.name, true, value.type);
+    }
+    for (std::size_t i = 0; i < inner.results.size(); ++i)
+      body->outputs.push_back({inner.results[i] < 0 ? Argument{} : Argument{ValueRef{inner.results[i]}}});
+    body->nodes.push_back(std::move(inner));
+    call.arguments[1] = {std::move(operands)};
+    call.bodies = {std::move(body)};
+    return call;
   }
 
   void place_arguments(const formats::ProgramNode& node, Node& result, const Names& names) {
@@ -215,12 +387,86 @@ class Capture {
     }
   }
 
+  void add_higher_order(const formats::Subgraph& scope, const formats::ProgramNode& node, Names& names,
+                        int depth) {
+    const auto kind = std::string_view(node.target).substr(kHigherOrder.size());
+    if (depth >= kMaxNesting) refuse(node, "graphs are nested too deeply");
+    constexpr std::array<std::string_view, 6> kInPlace = {"wrap_with_set_grad_enabled",
+                                                          "tag_activation_checkpoint",
+                                                          "wrap",
+                                                          "strict_mode",
+                                                          "invoke_subgraph",
+                                                          "hints_wrapper"};
+    if (std::find(kInPlace.begin(), kInPlace.end(), kind) != kInPlace.end())
+      return inline_graph(node, names, depth);
+    if (kind == "wrap_with_autocast") return inline_autocast(node, names, depth);
+    Node result;
+    result.op = kind == "map" ? std::string(kMap) : "higher_order." + std::string(kind);
+    result.module_path = node.module_path;
+    const auto* form = higher_order_form(result.op);
+    if (!form) refuse(node, "this higher-order operator is not supported; export the model without it");
+    for (const auto& input : node.inputs) {
+      if (const auto* nested = std::get_if<std::shared_ptr<const formats::Subgraph>>(&input.value.value)) {
+        result.bodies.push_back(body_of(**nested, depth + 1));
+      } else {
+        result.arguments.push_back(resolve(node, input.value, names));
+      }
+    }
+    if (result.bodies.size() != form->bodies || result.arguments.size() != form->arguments)
+      refuse(node,
+             "its graphs and operands are not as this operator's; export the model with torch 2.11 or newer");
+    for (const auto& output : node.outputs) declare_result(scope, node, output, result, names);
+    graph_.nodes.push_back(std::move(result));
+  }
+
+  // A graph of its own, with the graph's inputs in order.
+  std::shared_ptr<const Graph> body_of(const formats::Subgraph& nested, int depth) {
+    auto body = std::make_shared<Graph>();
+    Capture inner(program_, *body);
+    inner.autocast_ = autocast_;
+    for (const auto& input : nested.inputs) {
+      const auto* tensor = std::get_if<formats::TensorName>(&input.value);
+      const auto* symbol = std::get_if<formats::SymbolName>(&input.value);
+      const auto name = tensor ? tensor->name : symbol ? symbol->name : "unnamed";
+      const auto value = inner.fresh(nested, name, tensor != nullptr);
+      if (tensor || symbol) inner.names_[name] = value;
+      body->inputs.push_back({value.ref()->id, InputKind::kUser, name});
+    }
+    for (const auto& node : nested.nodes) inner.add(nested, node, inner.names_, depth);
+    for (const auto& output : nested.outputs) body->outputs.push_back({inner.resolve_output(output)});
+    return body;
+  }
+
+  // device, dtype, enabled, cache, graph, operands
+  void inline_autocast(const formats::ProgramNode& node, Names& names, int depth) {
+    const auto text = [&](std::size_t i) {
+      return node.inputs.size() > 4 ? std::get_if<std::string>(&node.inputs[i].value.value) : nullptr;
+    };
+    const auto* device = text(0);
+    if (!device) refuse(node, "names no device");
+    const auto* enabled = std::get_if<bool>(&node.inputs[2].value.value);
+    const auto* dtype = std::get_if<formats::Dtype>(&node.inputs[1].value.value);
+    const auto outside = autocast_;
+    // Tensors lie on a CPU: autocast of another device does not touch them.
+    if (*device == "cpu") {
+      autocast_.reset();
+      if (!enabled || *enabled) autocast_ = dtype ? scalar_type(*dtype) : at::kBFloat16;
+    }
+    inline_graph(node, names, depth);
+    autocast_ = outside;
+  }
+
+  void flatten(const formats::ProgramNode& node, const formats::Argument& argument, const Names& names,
+               std::vector<Argument>& operands) {
+    if (const auto* list = std::get_if<std::vector<formats::Argument>>(&argument.value)) {
+      for (const auto& item : *list) flatten(node, item, names, operands);
+    } else if (!std::holds_alternative<std::string>(argument.value)) {
+      operands.push_back(resolve(node, argument, names));
+    }
+  }
+
   // The nested graph runs in place: its inputs are the node's operands, its outputs the node's results.
   void inline_graph(const formats::ProgramNode& node, Names& names, int depth) {
-    const auto kind = std::string_view(node.target).substr(kHigherOrder.size());
-    if (kind != "wrap_with_set_grad_enabled") {
-      refuse(node, "this higher-order operator is not supported; export the model without it");
-    }
     if (depth >= kMaxNesting) refuse(node, "graphs are nested too deeply");
     const formats::Subgraph* body = nullptr;
     std::vector<Argument> operands;
@@ -229,7 +475,7 @@ class Capture {
         if (body) refuse(node, "has two nested graphs");
         body = nested->get();
       } else if (body) {
-        operands.push_back(resolve(node, input.value, names));
+        flatten(node, input.value, names, operands);
       }
     }
     if (!body) refuse(node, "has no nested graph");
@@ -260,6 +506,8 @@ class Capture {
       names.push_back(tensor->name);
     } else if (const auto* symbol = std::get_if<formats::SymbolName>(&output.value)) {
       names.push_back(symbol->name);
+    } else {
+      names.emplace_back();  // nobody uses it
     }
   }
 
@@ -268,9 +516,15 @@ class Capture {
   Names names_;
   std::unordered_set<std::string> used_;
   std::size_t user_outputs_ = 0;
+  std::optional<at::ScalarType> autocast_;  ///< the dtype of the region around, where there is one
 };
 
 }  // namespace
+
+// Note [Autocast]
+// Which operands autocast converts is known to libtorch's dispatcher alone, operator by operator. So each
+// operator of such a region is captured as a call under autocast; specialize() finds the casts that give the
+// very same bits, and writes those in its place.
 
 // Note [Written inputs]
 // A model may write into its user inputs (nn.ReLU(inplace=True) as first layer). Widebench never writes into

@@ -41,6 +41,13 @@ at::Generator new_generator(at::Device device, std::uint64_t seed) {
   return generator;
 }
 
+KeptGenerator::KeptGenerator(at::Device device)
+    : generator_(default_generator(device)), state_(generator_.get_state()) {}
+
+KeptGenerator::~KeptGenerator() {
+  generator_.set_state(state_);
+}
+
 void run_on_streams(at::Device device, std::size_t count, std::size_t streams,
                     c10::function_ref<void(std::size_t)> work) {
   if (device.is_cpu()) {

@@ -2,6 +2,7 @@
 // The device that a wide model runs on: what is asked of it beside calling operators on its tensors.
 
 #include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 #include <c10/util/FunctionRef.h>
 
@@ -42,6 +43,19 @@ std::int64_t peak_bytes(at::Device device);
 /// The generator that operators on the device draw from where they are given none.
 at::Generator default_generator(at::Device device);
 at::Generator new_generator(at::Device device, std::uint64_t seed);
+
+/// While it lives, what is drawn from the device's default generator does not move the caller's stream.
+class KeptGenerator {
+ public:
+  explicit KeptGenerator(at::Device device);
+  ~KeptGenerator();
+  KeptGenerator(const KeptGenerator&) = delete;
+  KeptGenerator& operator=(const KeptGenerator&) = delete;
+
+ private:
+  at::Generator generator_;
+  at::Tensor state_;
+};
 
 /// Calls work(0) … work(count - 1) on this thread, item i with stream i % streams of the device as the
 /// current one. They begin after what the current stream has been given, and it goes on after all of them.

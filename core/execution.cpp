@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/member_fault.h"
 #include "core/observe.h"
 #include "core/recorded_pass.h"
 #include "core/side_by_side.h"
@@ -28,11 +29,6 @@ std::vector<WideTensor> parts_of(std::span<const WideTensor> values, std::int64_
   parts.reserve(values.size());
   for (const auto& value : values) parts.push_back(part_of(value, first, count, alone));
   return parts;
-}
-
-bool is_alone(const Plan& plan) {
-  return std::any_of(plan.nodes.begin(), plan.nodes.end(),
-                     [](const NodePlan& node) { return node.strategy == kAloneStrategy; });
 }
 
 }  // namespace
@@ -69,9 +65,8 @@ Execution::Execution(const Parts& parts, const Schedule& schedule, const Plan& p
   for (std::int64_t first = 0; first < parts.members; first += schedule.chunk) {
     const auto count = std::min(schedule.chunk, parts.members - first);
     const auto& own = count == schedule.chunk || !rest ? plan : *rest;
-    const bool alone = is_alone(own);
-    const auto constants = parts_of(parts.constants, first, count, alone);
-    parts_.push_back({first, count, alone, Program(parts.graph, own, constants, count),
+    const auto constants = parts_of(parts.constants, first, count, own.alone);
+    parts_.push_back({first, count, own.alone, Program(parts.graph, own, constants, count),
                       plans_memory ? std::make_unique<MemoryPlan>() : nullptr});
   }
   if (records) recorded_ = std::make_unique<RecordedPass>(parts.device.record);
@@ -92,12 +87,16 @@ std::vector<WideTensor> Execution::run_part(const Part& part, std::span<const Wi
   const auto own = parts_of(inputs, part.first, part.count, part.alone);
   std::optional<ObservedMembers> observed;  // a single part works for all
   if (parts_.size() > 1 || part.alone) observed.emplace(MemberRange{part.first, part.count});
-  if (part.memory) {
-    const MemoryPlan::Pass pass(*part.memory, pool);
+  try {
+    if (part.memory) {
+      const MemoryPlan::Pass pass(*part.memory, pool);
+      return part.program.run(own);
+    }
+    const MemoryPool::Scope scope(pool);
     return part.program.run(own);
+  } catch (const MemberFault& fault) {
+    throw fault.behind(part.first);
   }
-  const MemoryPool::Scope scope(pool);
-  return part.program.run(own);
 }
 
 void Execution::poison() {
@@ -146,6 +145,10 @@ std::vector<ExecutionOutput> Execution::run_parts(std::span<const WideTensor> in
     output.mapped = mapped_outputs_[k];
     for (std::size_t i = 0; i < (output.mapped ? parts_.size() : 1); ++i) {
       auto& tensor = results[i][k].tensor;
+      if (tensor.is_nested()) {  // members of different shapes: a part each
+        for (const auto& own : tensor.unbind()) output.parts.push_back(own.unsqueeze(0));
+        continue;
+      }
       const bool lacks_axis = output.mapped && results[i][k].layout == Layout::kShared;
       output.parts.push_back(lacks_axis ? tensor.unsqueeze(0) : std::move(tensor));
     }

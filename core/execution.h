@@ -30,7 +30,8 @@ std::string describe(const Schedule& schedule, std::int64_t members, at::Device 
 
 /// What an execution gives of one output of the graph.
 struct ExecutionOutput {
-  std::vector<at::Tensor> parts;  ///< mapped: [n, …] with the n of each program in turn; shared: one, [d0, …]
+  std::vector<at::Tensor> parts;  ///< mapped: [n, …] with the n of each program in turn, or [1, …] of each
+                                  ///< member where their shapes may differ; shared: one, [d0, …]
   bool mapped = false;
 };
 

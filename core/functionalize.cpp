@@ -6,9 +6,12 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/canonicalize_rules.h"
+#include "core/higher_order.h"
+#include "core/infer.h"
 #include "core/operators.h"
+#include "core/pure_form.h"
 #include "core/rewriter.h"
-#include "core/scalar_ops.h"
 #include "core/view_inverse.h"
 #include "formats/error.h"
 
@@ -16,36 +19,6 @@ namespace wide {
 namespace {
 
 constexpr std::string_view kStage = "functionalize";
-
-// The argument an in-place operator writes, if the schema says that it writes one.
-std::optional<std::size_t> written_argument(const Node& node) {
-  if (is_scalar_op(node.op)) return std::nullopt;
-  const auto op = find_operator(node.op);
-  if (!op || !op->schema().is_mutable()) return std::nullopt;
-  for (std::size_t i = 0; i < op->schema().arguments().size(); ++i) {
-    const auto* alias = op->schema().arguments()[i].alias_info();
-    if (alias && alias->isWrite()) return i;
-  }
-  return std::nullopt;
-}
-
-// "aten.add_.Tensor" -> "aten.add.Tensor", when ATen has it with the same arguments.
-std::optional<std::string> pure_twin(const Node& node) {
-  const auto dot = node.op.rfind('.');
-  if (dot == std::string::npos || dot == 0 || node.op[dot - 1] != '_') return std::nullopt;
-  const auto twin = node.op.substr(0, dot - 1) + node.op.substr(dot);
-  const auto pure = find_operator(twin);
-  const auto in_place = find_operator(node.op);
-  if (!pure || !in_place || pure->schema().is_mutable()) return std::nullopt;
-  // The written argument may have another name in the pure form (dropout_ says self, dropout says input).
-  const auto& a = pure->schema().arguments();
-  const auto& b = in_place->schema().arguments();
-  const bool same = !a.empty() && a.size() == b.size() &&
-                    std::equal(a.begin() + 1, a.end(), b.begin() + 1,
-                               [](const auto& x, const auto& y) { return x.name() == y.name(); });
-  if (!same) return std::nullopt;
-  return twin;
-}
 
 bool is_true(const Argument& argument) {
   const auto* flag = std::get_if<bool>(&argument.value);
@@ -69,6 +42,40 @@ const HiddenWrite* hidden_write(const Node& node) {
   return nullptr;
 }
 
+// A tensor that changes its shape in place (x.transpose_(0, 1)) is a view of what it was, and every later use
+// of it, under whatever name, means that view.
+Specialized with_views_for_metadata(const Specialized& specialized) {
+  auto renamed = specialized;
+  auto& graph = renamed.graph;
+  std::unordered_map<ValueId, ValueId> object, now;  // the first name of a tensor; what that means now
+  const auto first = [&](ValueId id) {
+    const auto found = object.find(id);
+    return found == object.end() ? id : found->second;
+  };
+  const auto current = [&](ValueId id) {
+    const auto found = now.find(first(id));
+    return Argument{ValueRef{found == now.end() ? id : found->second}};
+  };
+  for (auto& node : graph.nodes) {
+    const auto written = written_arguments(node);
+    const auto* self = written.empty() ? nullptr : node.arguments[written[0]].ref();
+    const auto tensor = self ? std::optional(first(self->id)) : std::nullopt;
+    for (auto& argument : node.arguments) map_uses(argument, current);
+    for (auto& id : node.results) {
+      if (id < 0) continue;
+      auto& alias = renamed.alias_of[static_cast<std::size_t>(id)];
+      if (alias) alias = current(*alias).ref()->id;
+      if (tensor && alias) object[id] = *tensor;
+    }
+    const auto view = view_form(node);
+    if (!view || !tensor || node.results.size() != 1 || node.results[0] < 0) continue;
+    node.op = view->op;
+    now[*tensor] = node.results[0];
+  }
+  for (auto& output : graph.outputs) map_uses(output.value, current);
+  return renamed;
+}
+
 // Note [Aliases]
 // Every value is a root with memory of its own, or derives from a parent by a view node. A write replaces the
 // root's current value and raises its version; a derived value with an older version is computed again from
@@ -87,7 +94,8 @@ class Functionalizer {
     for (const auto& output : old_.outputs) for_each_use(output.value, [&](ValueId id) { refresh(id); });
     rewriter_.copy_outputs();
     for (const auto& input : old_.inputs) {
-      if (input.kind != InputKind::kBuffer || at(input.value).version == 0) continue;
+      const bool kept = input.kind == InputKind::kBuffer || input.kind == InputKind::kParameter;
+      if (!kept || at(input.value).version == 0) continue;
       rewriter_.graph().outputs.push_back(
           {rewriter_.bound(input.value), OutputKind::kBufferMutation, input.target});
     }
@@ -147,31 +155,90 @@ class Functionalizer {
       assign(writer, parent, value);
     } else {
       refresh(parent);
-      const auto inverse = invert_view(*state.view, state.result, type(parent));
-      if (!inverse) {
-        throw Error(std::string(kStage), describe(old_, writer) + ": writes through the view " +
-                                             describe(old_, *state.view) + ", which is not supported");
-      }
-      std::vector<Argument> arguments;
-      for (const auto& argument : inverse->arguments) {
-        const auto* ref = argument.ref();
-        if (!ref) {
-          arguments.push_back(argument);
-        } else {
-          arguments.push_back(ref->id == kInverseParent ? rewriter_.bound(parent)
-                                                        : Argument{ValueRef{value}});
-        }
-      }
-      const auto written =
-          rewriter_.emit(inverse->op, std::move(arguments), type(parent), name(parent), writer.module_path);
-      assign(writer, parent, written);
+      assign(writer, parent, written_parent(writer, state, parent, value));
     }
     at(id).version = at(root(id)).version;
   }
 
+  // What `parent` holds once its view has been given `value`.
+  ValueId written_parent(const Node& writer, const State& state, ValueId parent, ValueId value) {
+    const auto inverse =
+        type(parent).varies ? std::nullopt : invert_view(*state.view, state.result, type(parent));
+    if (!inverse) return write_through(writer, state, parent, value);
+    std::vector<Argument> arguments;
+    for (const auto& argument : inverse->arguments) {
+      const auto* ref = argument.ref();
+      if (!ref) {
+        arguments.push_back(argument);
+      } else {
+        arguments.push_back(ref->id == kInverseParent ? rewriter_.bound(parent) : Argument{ValueRef{value}});
+      }
+    }
+    return rewriter_.emit(inverse->op, std::move(arguments), type(parent), name(parent), writer.module_path);
+  }
+
+  // A view without an inverse: on a copy of the parent the view is taken and written.
+  ValueId write_through(const Node& writer, const State& state, ValueId parent, ValueId value) {
+    Body body;
+    const auto copy = body.add("aten.clone.default", {body.input(rewriter_.bound(parent)), {}});
+    const auto source = body.input({ValueRef{value}});
+    auto view = *state.view;
+    for (auto& argument : view.arguments) {
+      map_uses(argument, [&](ValueId id) {
+        if (id == parent) return copy;
+        refresh(id);
+        return body.input(rewriter_.bound(id));
+      });
+    }
+    const auto views = body.add(view);
+    body.add("aten.copy_.default", {views[state.result], source, {false}});
+    body.output(copy);
+    return call(std::move(body), {as_type(type(parent))}, name(parent), writer.module_path)[0];
+  }
+
+  // A graph that runs member by member, made node by node.
+  class Body {
+   public:
+    // What stands in the body for `outer`, an argument of the graph around it.
+    Argument input(const Argument& outer) {
+      if (!outer.ref()) return outer;
+      operands_.push_back(outer);
+      const auto id = graph_->add_value("x" + std::to_string(graph_->values.size()), true);
+      graph_->inputs.push_back({id, InputKind::kUser, graph_->values[static_cast<std::size_t>(id)].name});
+      return {ValueRef{id}};
+    }
+    Argument add(std::string op, std::vector<Argument> arguments) {
+      return add(Node{std::move(op), std::move(arguments), {0}, ""})[0];
+    }
+    // `node` in terms of the body; its results are made anew.
+    std::vector<Argument> add(Node node) {
+      std::vector<Argument> results;
+      for (auto& id : node.results) {
+        id = graph_->add_value("y" + std::to_string(graph_->values.size()), true);
+        results.push_back({ValueRef{id}});
+      }
+      graph_->nodes.push_back(std::move(node));
+      return results;
+    }
+    void output(const Argument& value) { graph_->outputs.push_back({value}); }
+    Argument operands() const { return {operands_}; }
+    std::shared_ptr<const Graph> take() { return std::move(graph_); }
+
+   private:
+    std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+    Argument::List operands_;
+  };
+
+  std::vector<ValueId> call(Body body, const std::vector<std::optional<TensorType>>& types,
+                            const std::string& stem, const std::string& module_path) {
+    const auto results = rewriter_.emit(std::string(kCall), {body.operands()}, types, stem, module_path);
+    rewriter_.graph().nodes.back().bodies = {body.take()};
+    return results;
+  }
+
   void step(const Node& node) {
     for_each_use(node, [&](ValueId id) { refresh(id); });
-    if (const auto written = written_argument(node)) return write(node, *written);
+    if (!written_arguments(node).empty()) return write(node);
     if (const auto* hidden = hidden_write(node)) return write_statistics(node, *hidden);
     rewriter_.copy(node);
     for (std::size_t i = 0; i < node.results.size(); ++i) {
@@ -183,42 +250,101 @@ class Functionalizer {
     }
   }
 
-  void write(const Node& node, std::size_t written) {
-    const auto* target = node.arguments[written].ref();
-    const auto twin = pure_twin(node);
-    if (!twin || !target || written != 0) {
+  void write(const Node& node) {
+    std::vector<ValueId> targets;
+    for (const auto index : written_arguments(node))
+      for_each_use(node.arguments[index], [&](ValueId id) { targets.push_back(id); });
+    for (const auto id : node.results) {
+      if (id < 0 || !alias(id) || type(id) == type(*alias(id))) continue;
       throw Error(std::string(kStage),
-                  describe(old_, node) + ": this in-place operator has no pure twin in ATen");
+                  describe(old_, node) + ": changes the shape or dtype of a tensor in place");
     }
-    const auto self = target->id;
+    std::vector<ValueId> values = computed_purely(node, targets);
+    if (values.empty()) values = computed_on_copies(node, targets);
+    for (std::size_t i = 0; i < targets.size(); ++i) assign(node, targets[i], values[i]);
     for (const auto id : node.results) {
-      if (id < 0 || type(id) == type(self)) continue;
-      throw Error(std::string(kStage), describe(old_, node) +
-                                           ": changes the shape or dtype of a tensor in place, "
-                                           "which is not supported; export the model without it");
-    }
-    std::vector<Argument> arguments;
-    for (const auto& argument : node.arguments) arguments.push_back(rewriter_.map(argument));
-    const auto self_type = type(self);
-    auto computed = rewriter_.emit(*twin, std::move(arguments), self_type, name(self), node.module_path);
-    if (may_promote(node, self_type.dtype)) {
-      // In place keeps the dtype of self; the pure operator promotes.
-      computed =
-          rewriter_.emit("aten.to.dtype", {{ValueRef{computed}}, {self_type.dtype}, {false}, {false}, {}},
-                         self_type, name(self), node.module_path);
-    }
-    assign(node, self, computed);
-    for (const auto id : node.results) {
-      if (id < 0) continue;
-      rewriter_.bind(id, {ValueRef{computed}});
-      at(id) = {self, nullptr, 0, at(root(self)).version};
+      if (id < 0 || !alias(id)) continue;
+      refresh(*alias(id));
+      rewriter_.bind(id, rewriter_.bound(*alias(id)));
+      at(id) = {*alias(id), nullptr, 0, at(root(*alias(id))).version};
     }
   }
 
-  bool may_promote(const Node& node, at::ScalarType dtype) const {
-    bool other = false;
-    for_each_use(node, [&](ValueId id) { other |= type(id).dtype != dtype; });
-    return other;
+  std::optional<ValueId> alias(ValueId id) const { return alias_of_[static_cast<std::size_t>(id)]; }
+
+  // The new values of `targets` by an operator that gives them; none where there is no such operator.
+  std::vector<ValueId> computed_purely(const Node& node, const std::vector<ValueId>& targets) {
+    auto form = pure_form(node);
+    if (!form) return {};
+    for (const auto id : node.results) {
+      if (id >= 0 && !alias(id)) return {};  // something else that it gives is wanted, too
+    }
+    for (auto& argument : form->arguments) argument = rewriter_.map(argument);
+    Node pure{form->op, form->arguments, {}, node.module_path};
+    const auto types = infer_results(rewriter_.graph(), pure);
+    std::vector<std::optional<TensorType>> wanted(targets.size());
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      auto given = type(targets[i]);
+      if (types && i < types->size() && (*types)[i]) {
+        given.dtype = (*types)[i]->dtype;
+        if (!given.varies) given.shape = (*types)[i]->shape;
+      }
+      wanted[i] = as_type(given);
+    }
+    auto values = rewriter_.emit(std::move(pure.op), std::move(pure.arguments), wanted, name(targets[0]),
+                                 node.module_path);
+    for (std::size_t i = 0; i < targets.size(); ++i) values[i] = as_target(node, values[i], targets[i]);
+    return values;
+  }
+
+  // In place keeps the dtype and shape of what is written; the pure operator has its own.
+  ValueId as_target(const Node& node, ValueId value, ValueId target) {
+    auto given = concrete(rewriter_.value(value));
+    const auto kept = type(target);
+    if (given.dtype != kept.dtype) {
+      given.dtype = kept.dtype;
+      value = rewriter_.emit("aten.to.dtype", {{ValueRef{value}}, {kept.dtype}, {false}, {false}, {}}, given,
+                             name(target), node.module_path);
+    }
+    if (given.shape == kept.shape) return value;
+    return rewriter_.emit("aten.expand.default", {{ValueRef{value}}, int_list(kept.shape), {false}}, kept,
+                          name(target), node.module_path);
+  }
+
+  // The same by the operator itself on copies, member by member; what else it gives is bound.
+  std::vector<ValueId> computed_on_copies(const Node& node, const std::vector<ValueId>& targets) {
+    Body body;
+    std::unordered_map<ValueId, Argument> inner;
+    const auto is_target = [&](ValueId id) {
+      return std::find(targets.begin(), targets.end(), id) != targets.end();
+    };
+    auto copied = node;
+    for (auto& argument : copied.arguments) {
+      map_uses(argument, [&](ValueId id) {
+        if (const auto known = inner.find(id); known != inner.end()) return known->second;
+        auto value = body.input(rewriter_.bound(id));
+        if (is_target(id) && value.ref()) value = body.add("aten.clone.default", {value, {}});
+        return inner.emplace(id, value).first->second;
+      });
+    }
+    const auto results = body.add(copied);
+    std::vector<std::optional<TensorType>> types;
+    for (const auto id : targets) {
+      body.output(inner.at(id));
+      types.emplace_back(as_type(type(id)));
+    }
+    std::vector<ValueId> others;
+    for (std::size_t i = 0; i < node.results.size(); ++i) {
+      if (node.results[i] < 0 || alias(node.results[i])) continue;
+      body.output(results[i]);
+      types.emplace_back(as_type(type(node.results[i])));
+      others.push_back(node.results[i]);
+    }
+    auto values = call(std::move(body), types, name(targets[0]), node.module_path);
+    for (std::size_t i = 0; i < others.size(); ++i)
+      rewriter_.bind(others[i], {ValueRef{values[targets.size() + i]}});
+    values.resize(targets.size());
+    return values;
   }
 
   void write_statistics(const Node& node, const HiddenWrite& hidden) {
@@ -289,7 +415,51 @@ class Functionalizer {
 }  // namespace
 
 Graph functionalize(const Specialized& specialized) {
-  return Functionalizer(specialized).run();
+  const auto renamed = with_views_for_metadata(specialized);
+  return Functionalizer(renamed).run();
+}
+
+Graph functionalize_whole(const Specialized& specialized) {
+  const auto& old = specialized.graph;
+  const auto written = written_inputs(specialized);
+  Rewriter inner(old);
+  for (std::size_t i = 0; i < old.inputs.size(); ++i) {
+    inner.graph().inputs[i].kind = InputKind::kUser;
+    if (!written[i]) continue;
+    const auto id = old.inputs[i].value;
+    inner.bind(id, {ValueRef{inner.emit("aten.clone.default", {inner.bound(id), {}},
+                                        concrete(old.values[static_cast<std::size_t>(id)]), "copy", "")}});
+  }
+  for (const auto& node : old.nodes) inner.copy(node);
+
+  Rewriter outer(old);
+  Node call{std::string(kCall), {}, {}, ""};
+  Argument::List operands;
+  for (const auto& input : old.inputs) operands.push_back(outer.bound(input.value));
+  call.arguments = {{std::move(operands)}};
+  std::vector<GraphOutput> outputs;
+  const auto give = [&](const GraphOutput& output) {
+    auto copied = output;
+    if (const auto* ref = output.value.ref()) {
+      inner.graph().outputs.push_back({inner.bound(ref->id)});
+      const auto& value = old.values[static_cast<std::size_t>(ref->id)];
+      const auto id = outer.emit_value(value);
+      call.results.push_back(id);
+      copied.value = {ValueRef{id}};
+    }
+    outputs.push_back(std::move(copied));
+  };
+  for (const auto& output : old.outputs) give(output);
+  for (std::size_t i = 0; i < old.inputs.size(); ++i) {
+    const auto kind = old.inputs[i].kind;
+    if (written[i] && (kind == InputKind::kBuffer || kind == InputKind::kParameter))
+      give({{ValueRef{old.inputs[i].value}}, OutputKind::kBufferMutation, old.inputs[i].target});
+  }
+  call.bodies = {std::make_shared<const Graph>(std::move(inner.graph()))};
+  auto graph = std::move(outer.graph());
+  graph.nodes.push_back(std::move(call));
+  graph.outputs = std::move(outputs);
+  return graph;
 }
 
 std::vector<bool> written_inputs(const Specialized& specialized) {
@@ -297,19 +467,18 @@ std::vector<bool> written_inputs(const Specialized& specialized) {
   std::unordered_map<ValueId, std::size_t> inputs;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) inputs[graph.inputs[i].value] = i;
   std::vector<bool> written(graph.inputs.size(), false);
-  const auto mark = [&](const Argument& argument) {
-    const auto* ref = argument.ref();
-    if (!ref) return;
-    auto id = ref->id;
+  const auto mark = [&](ValueId id) {
     while (specialized.alias_of[static_cast<std::size_t>(id)])
       id = *specialized.alias_of[static_cast<std::size_t>(id)];
     if (const auto found = inputs.find(id); found != inputs.end()) written[found->second] = true;
   };
   for (const auto& node : graph.nodes) {
-    if (const auto argument = written_argument(node)) mark(node.arguments[*argument]);
+    for (const auto index : written_arguments(node)) {
+      for_each_use(node.arguments[index], mark);
+    }
     if (const auto* hidden = hidden_write(node)) {
-      mark(node.arguments[hidden->mean]);
-      mark(node.arguments[hidden->variance]);
+      for_each_use(node.arguments[hidden->mean], mark);
+      for_each_use(node.arguments[hidden->variance], mark);
     }
   }
   return written;

@@ -82,9 +82,23 @@ Connections::Connections(const Graph& graph)
     for_each_use(output.value, [&](ValueId id) { ++reads[static_cast<std::size_t>(id)]; });
 }
 
+bool depends_on_data(const Value& value) {
+  return !value.tensor || (value.type && value.type->varies);
+}
+
+bool depends_on_data(const Graph& graph, const Node& node) {
+  bool depends = false;
+  const auto look = [&](ValueId id) {
+    depends |= id >= 0 && depends_on_data(graph.values[static_cast<std::size_t>(id)]);
+  };
+  for_each_use(node, look);
+  for (const auto id : node.results) look(id);
+  return depends;
+}
+
 ConcreteType concrete(const Value& value) {
   if (!value.type) throw Error("graph", "%" + value.name + " has no type: specialize the graph first");
-  ConcreteType type{value.type->dtype, {}};
+  ConcreteType type{value.type->dtype, {}, value.type->varies};
   for (const auto& size : value.type->sizes) {
     const auto* number = std::get_if<std::int64_t>(&size);
     if (!number) throw Error("graph", "%" + value.name + " has a symbolic size: specialize the graph first");
@@ -94,7 +108,7 @@ ConcreteType concrete(const Value& value) {
 }
 
 TensorType as_type(const ConcreteType& type) {
-  return {type.dtype, {type.shape.begin(), type.shape.end()}};
+  return {type.dtype, {type.shape.begin(), type.shape.end()}, type.varies};
 }
 
 std::string describe(const Graph& graph, const Node& node) {

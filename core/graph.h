@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,12 +43,14 @@ struct Argument {
 struct TensorType {
   at::ScalarType dtype = at::kFloat;
   std::vector<formats::SymbolicInt> sizes;
+  bool varies = false;  ///< the sizes depend on numbers in tensors: those here are one member's in one pass
 };
 
 /// Element type and concrete sizes.
 struct ConcreteType {
   at::ScalarType dtype = at::kFloat;
   std::vector<std::int64_t> shape;
+  bool varies = false;  ///< as TensorType::varies
   std::int64_t rank() const { return static_cast<std::int64_t>(shape.size()); }
   std::int64_t elements() const;
   /// Bytes of one member's tensor.
@@ -58,15 +61,18 @@ struct ConcreteType {
 /// A value of the graph. Its id is its index in Graph::values.
 struct Value {
   std::string name;                ///< unique, as in the file
-  bool tensor = true;              ///< false: a symbolic int, float or bool
-  std::optional<TensorType> type;  ///< tensors only; absent when the source does not say
+  bool tensor = true;              ///< false: an int, float or bool
+  std::optional<TensorType> type;  ///< absent when the source does not say; of a number only once specialized
 };
+
+struct Graph;
 
 struct Node {
   std::string op;                   ///< "aten.linear.default"; "sym.mul" for arithmetic on sizes
   std::vector<Argument> arguments;  ///< in schema order, defaults filled in
   std::vector<ValueId> results;     ///< -1 for a result that nobody uses
   std::string module_path;          ///< where in the model it comes from, "" at the root
+  std::vector<std::shared_ptr<const Graph>> bodies = {};  ///< of a higher-order operator, see higher_order.h
 };
 
 enum class InputKind : std::uint8_t { kUser, kParameter, kBuffer, kConstant };
@@ -77,6 +83,10 @@ struct GraphInput {
   InputKind kind = InputKind::kUser;
   std::string target;      ///< fqn of a parameter, buffer or constant; the argument's name for user inputs
   bool persistent = true;  ///< buffers: kept in checkpoints
+  /// kUser: its number among all that the model is called with, constants included; -1: the file does not
+  /// say.
+  std::int64_t place = -1;
+  at::Tensor sample = {};  ///< kUser: what the exporter called the model with; undefined where not known
 };
 
 struct GraphOutput {
@@ -119,6 +129,12 @@ struct Connections {
   std::vector<const Node*> reader;  ///< the last node that reads it; nullptr: none
   std::vector<int> reads;           ///< how often nodes and outputs read it
 };
+
+/// Its size is known only when the model runs, or it is a number read out of a tensor: such values are kept
+/// member by member, and no strategy but `sequential` sees them.
+bool depends_on_data(const Value& value);
+/// Some operand or result of the node does.
+bool depends_on_data(const Graph& graph, const Node& node);
 
 /// The type with all sizes known. Throws wide::Error when a symbol is left or no type is recorded.
 ConcreteType concrete(const Value& value);

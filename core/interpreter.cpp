@@ -21,7 +21,7 @@ c10::IValue output_value(const Argument& argument, std::span<const c10::IValue> 
 
 }  // namespace
 
-Interpreter::Interpreter(const Graph& graph) : graph_(&graph) {
+Interpreter::Interpreter(const Graph& graph, bool watched) : graph_(&graph), watched_(watched) {
   std::unordered_map<ValueId, std::size_t> last_use;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     auto local = localize(graph.nodes[i]);
@@ -47,7 +47,7 @@ std::vector<c10::IValue> Interpreter::run(std::span<const c10::IValue> inputs,
     slots[static_cast<std::size_t>(graph_->inputs[i].value)] = inputs[i];
   }
   std::vector<c10::IValue> operands, results;
-  auto* const watcher = run_observer.load(std::memory_order_relaxed);
+  auto* const watcher = watched_ ? run_observer.load(std::memory_order_relaxed) : nullptr;
   for (const auto& step : steps_) {
     const ObservedStep observed(watcher, {static_cast<std::int32_t>(step.node), false, {}});
     operands.clear();

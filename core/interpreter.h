@@ -20,7 +20,8 @@ class Interpreter {
   using Observer = std::function<void(const Node& node, std::span<const c10::IValue> operands,
                                       std::span<const c10::IValue> results)>;
 
-  explicit Interpreter(const Graph& graph);
+  /// `watched`: a profiler is told of each node (see observe.h), which is not so of a body's.
+  explicit Interpreter(const Graph& graph, bool watched = true);
 
   /// `inputs` in the order of Graph::inputs (tensors; numbers for symbolic inputs). In-place operators of the
   /// graph write into them. Returns one value per Graph::outputs. Throws wide::Error ("run") naming the
@@ -36,6 +37,7 @@ class Interpreter {
     std::size_t node;
   };
   const Graph* graph_;
+  bool watched_;
   std::vector<Step> steps_;
 };
 

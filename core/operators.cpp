@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/higher_order.h"
 #include "core/scalar_ops.h"
 #include "formats/error.h"
 
@@ -168,6 +169,11 @@ bool is_random(const c10::OperatorHandle& op) {
 }
 
 bool draws_random(const Node& node) {
+  for (const auto& body : node.bodies) {
+    if (std::any_of(body->nodes.begin(), body->nodes.end(),
+                    [](const Node& one) { return draws_random(one); }))
+      return true;
+  }
   for (const auto& inner : kInnerDropout) {
     if (node.op != inner.op) continue;
     if (inner.training && node.arguments[*inner.training] == Argument{false}) return false;
@@ -181,6 +187,17 @@ bool is_pointwise(const c10::OperatorHandle& op) {
   return op.hasTag(at::Tag::pointwise);
 }
 
+std::vector<std::size_t> written_arguments(const Node& node) {
+  std::vector<std::size_t> written;
+  const auto op = find_operator(node.op);
+  if (!op || !op->schema().is_mutable()) return written;
+  for (std::size_t i = 0; i < op->schema().arguments().size(); ++i) {
+    const auto* alias = op->schema().arguments()[i].alias_info();
+    if (alias && alias->isWrite()) written.push_back(i);
+  }
+  return written;
+}
+
 PreparedCall::PreparedCall(const Node& node) {
   if (is_scalar_op(node.op)) {
     scalar_op_ = node.op;
@@ -192,6 +209,10 @@ PreparedCall::PreparedCall(const Node& node) {
         stack_.push_back(scalar_constant(node.op, node.arguments[i]));
       }
     }
+    return;
+  }
+  if (is_higher_order(node)) {
+    higher_order_ = std::make_shared<const HigherOrderCall>(node);
     return;
   }
   op_ = find_operator(node.op);
@@ -229,6 +250,7 @@ PreparedCall::PreparedCall(const Node& node) {
 }
 
 void PreparedCall::run(std::span<const c10::IValue> operands, std::vector<c10::IValue>& results) const {
+  if (higher_order_) return higher_order_->run(operands, results);
   std::vector<c10::IValue> stack = stack_;
   for (const auto& patch : patches_) {
     const auto& operand = operands[patch.operand];

@@ -4,6 +4,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,8 @@
 #include "core/graph.h"
 
 namespace wide {
+
+class HigherOrderCall;
 
 /// "aten.linear.default" -> the dispatcher's handle, or nothing when no library registers it.
 std::optional<c10::OperatorHandle> find_operator(std::string_view op);
@@ -28,10 +31,13 @@ Argument to_argument(const c10::IValue& value);
 
 /// The operator can draw random numbers.
 bool is_random(const c10::OperatorHandle& op);
-/// The node does draw them: dropout in evaluation mode or with probability 0 does not.
+/// The node, or one in its bodies, does draw them: dropout in evaluation mode or with probability 0 does not.
 bool draws_random(const Node& node);
 /// Tagged pointwise by ATen.
 bool is_pointwise(const c10::OperatorHandle& op);
+
+/// Indices of the arguments that the operator writes into, as its schema says.
+std::vector<std::size_t> written_arguments(const Node& node);
 
 /// One node ready to run: constants boxed once, operands patched in at each call.
 class PreparedCall {
@@ -57,6 +63,7 @@ class PreparedCall {
     std::vector<c10::IValue> constants;
   };
   std::optional<c10::OperatorHandle> op_;
+  std::shared_ptr<const HigherOrderCall> higher_order_;
   std::string scalar_op_;
   std::vector<c10::IValue> stack_;
   std::vector<Patch> patches_;

@@ -70,6 +70,7 @@ class Folder {
                                     [&](const FoldableLayer& one) { return one.op == layer.op; });
     if (known == kLayers.end()) return nullptr;
     if (known->one_group && layer.arguments[6] != Argument{std::int64_t{1}}) return nullptr;
+    if (depends_on_data(graph_, node) || depends_on_data(graph_, layer)) return nullptr;
     const auto result = concrete(value(input->id));
     if (result.dtype != at::kFloat && result.dtype != at::kDouble) return nullptr;
     // A linear layer's features are batch norm's channels only where they are its second axis.

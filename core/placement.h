@@ -5,7 +5,7 @@
 
 namespace wide {
 
-/// Every operator that takes a device is given `device`, by name, and so is the graph.
+/// Every operator that takes a device is given `device`, by name, and so is the graph with its bodies.
 Graph placed_on(Graph graph, at::Device device);
 
 }  // namespace wide

@@ -156,15 +156,17 @@ Plan plan_alone(const Graph& graph, const std::vector<ValueState>& inputs) {
   auto alone = inputs;
   for (auto& state : alone) state.mapped = false;
   Plan plan;
+  plan.alone = true;
   plan.values = spread_states(graph, alone);
   for (auto& state : plan.values) state.mapped = false, state.layout = Layout::kShared;
   for (const auto& node : graph.nodes) {
     NodeCandidates one;
     one.call = make_call(graph, node, plan.values, 1);
     if (const auto* primitive = find_primitive(node.op)) one.primitive = primitive->name;
-    const bool constant = std::all_of(node.results.begin(), node.results.end(), [&](ValueId id) {
-      return id < 0 || plan.values[static_cast<std::size_t>(id)].constant;
-    });
+    const bool constant =
+        !node.results.empty() && std::all_of(node.results.begin(), node.results.end(), [&](ValueId id) {
+          return id < 0 || plan.values[static_cast<std::size_t>(id)].constant;
+        });
     plan.nodes.push_back(fixed(one, constant ? kConstantStrategy : kAloneStrategy));
   }
   return plan;

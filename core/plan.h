@@ -39,6 +39,7 @@ struct Plan {
   std::vector<Conversion> conversions;  ///< at run time; those of constants happen at build
   double cost = 0;                      ///< nanoseconds of a pass, as far as costs are known
   bool exact = true;                    ///< the layouts are the best for these costs
+  bool alone = false;  ///< of plan_alone(): values are one member's, with no dimension of members
 
   /// Whether a node is computed once, at build: nothing that it reads changes between passes.
   bool at_build(const Node& node) const;

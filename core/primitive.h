@@ -21,6 +21,7 @@ struct Operand {
   ConcreteType type;    ///< of one member
   bool mapped = false;  ///< differs per member
   at::Tensor constant;  ///< its value where it never changes ([N, …] if mapped); undefined otherwise
+  bool number = false;  ///< the operator takes it as a number: a tensor of no axes stands for it
 };
 
 /// One operation to run wide: a node, its operands in order of use, its results.
@@ -30,6 +31,7 @@ struct Call {
   std::vector<Operand> operands;
   std::vector<ConcreteType> results;  ///< of one member
   at::Device device = at::kCPU;       ///< where the operands lie
+  bool by_member = false;  ///< it works on values that depend on data, or runs graphs: member by member only
 
   /// The operand in argument `index`, or nothing when it is None or a constant.
   std::optional<std::size_t> operand_of(std::size_t index) const;

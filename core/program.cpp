@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "core/member_fault.h"
 #include "core/operators.h"
 #include "core/sequential.h"
 #include "core/torch_error.h"
@@ -52,6 +53,10 @@ class ProgramBuilder {
     for (const auto& output : graph_.outputs) add_exit(output.value);
     free_after_last_use();
     program_.initial_ = std::move(constants_);
+    for (const auto& constant : program_.initial_) {
+      if (constant.defined() && constant.has_storage())
+        program_.kept_.insert(constant.storage().unsafeGetStorageImpl());
+    }
   }
 
  private:
@@ -123,6 +128,11 @@ class ProgramBuilder {
         !draws_random(node) && std::all_of(instruction.operands.begin(), instruction.operands.end(),
                                            [&](std::size_t slot) { return is_constant(slot); });
     if (folds) return run_now(instruction);
+    if (node_plan.strategy != kSharedStrategy && !call.by_member) {
+      instruction.layouts = node_plan.offer.operands;
+      for (auto& operand : call.operands) operand.constant.reset();
+      instruction.call = std::make_shared<const Call>(std::move(call));
+    }
     program_.instructions_.push_back(std::move(instruction));
   }
 
@@ -141,7 +151,7 @@ class ProgramBuilder {
   void evaluate(const Node& node, const Call& call, const std::vector<ValueId>& operands) {
     std::vector<at::Tensor> inputs, results(node.results.size());
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (depends_on_shape_only(node.op)) {
+      if (depends_on_shape_only(node.op) && !call.by_member) {
         const auto& wanted = call.operands[i].type;
         inputs.push_back(
             at::empty({}, at::TensorOptions(graph_.device).dtype(wanted.dtype)).expand(wanted.shape));
@@ -206,7 +216,16 @@ std::vector<WideTensor> Program::run(std::span<const WideTensor> inputs) const {
     for (const auto slot : instruction.operands) operands.push_back(slots[slot]);
     results.assign(instruction.results.size(), at::Tensor());
     with_torch_errors(
-        "run", [&] { return instruction.where; }, [&] { instruction.kernel(operands, results); });
+        "run", [&] { return instruction.where; },
+        [&] {
+          try {
+            instruction.kernel(operands, results);
+          } catch (const c10::Error& error) {
+            if (instruction.call && !is_out_of_memory(error))
+              find_member_fault(*instruction.call, instruction.layouts, operands, instruction.where);
+            throw;
+          }
+        });
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (instruction.results[i] < slots.size()) slots[instruction.results[i]] = std::move(results[i]);
     }
@@ -216,7 +235,11 @@ std::vector<WideTensor> Program::run(std::span<const WideTensor> inputs) const {
   std::vector<WideTensor> outputs;
   outputs.reserve(exits_.size());
   for (const auto& exit : exits_) {
-    outputs.push_back({exit.literal ? at::Tensor() : slots[exit.slot], exit.layout});
+    auto tensor = exit.literal ? at::Tensor() : slots[exit.slot];
+    if (tensor.defined() && !tensor.is_nested() && tensor.has_storage() &&
+        kept_.contains(tensor.storage().unsafeGetStorageImpl()))
+      tensor = tensor.clone();
+    outputs.push_back({std::move(tensor), exit.layout});
   }
   return outputs;
 }

@@ -4,9 +4,11 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "core/graph.h"
@@ -41,6 +43,9 @@ class Program {
     std::string where;
     std::int32_t node = -1;   ///< index into Graph::nodes; -1: a change of layout of an output
     bool conversion = false;  ///< a change of layout before that node
+    /// What members would run alone, to find out whose fault a failure is; null: it is everyone's.
+    std::shared_ptr<const Call> call;
+    std::vector<Layout> layouts;  ///< of its operands
   };
   struct Entry {  ///< an input that is not constant
     std::size_t input;
@@ -57,6 +62,9 @@ class Program {
   std::vector<Entry> entries_;
   std::vector<Exit> exits_;
   std::vector<at::Tensor> initial_;  ///< slots before the first instruction: constants
+  /// Memory of constants. Of an output that lies there the caller is given a copy: what it does to it must
+  /// not change later passes.
+  std::unordered_set<const c10::StorageImpl*> kept_;
 };
 
 }  // namespace wide

@@ -28,8 +28,13 @@ struct ProofCheck {
 /// purpose (Strategy::on_request). Empty where they can.
 std::string unprovable(const Plan& plan);
 
+/// What PyTorch says where it refuses to run some member alone on these inputs: no fault of the wide model
+/// then. Empty where every member runs.
+std::string refused_alone(const WideModel& model, std::span<const ModelInput> inputs);
+
 struct Proof {
   std::vector<ProofCheck> checks;
+  std::vector<std::string> notes = {};  ///< a line for each check that could not be made, and why
   bool passed() const;
   double max_abs_err() const;  ///< of the float64 reference where there is one
 };
@@ -40,11 +45,12 @@ struct Proof {
 /// - one member with its own run once more after its inputs were changed: an output kept from before would
 /// show;
 /// - the other members, bit for bit, after one member's inputs were changed (cross-talk over activations),
-/// and after
-///   one member's weights were changed (cross-talk over weights).
-/// The model is reset before and after. Members should have distinct weights and inputs: equal ones hide a
-/// swap.
-/// Throws wide::Error ("plan") where unprovable() has a reason.
+///   and after one member's own weights were changed (cross-talk over weights);
+/// - each member with its own run after the weights that all members share were changed together.
+/// A member's inputs are changed into others that are as legal: another member's, of floats the middle of
+/// both. A check whose changed values a member alone refuses too is left out, and a note says so. The model
+/// is reset before and after. Members should have distinct weights and inputs: equal ones hide a swap. Throws
+/// wide::Error ("plan") where unprovable() has a reason.
 Proof prove(WideModel& model, std::span<const ModelInput> inputs);
 
 }  // namespace wide

@@ -27,6 +27,7 @@ void widen_dtypes(Argument& argument) {
 // Every dtype named in the graph is widened; creation operators that name none are told float64.
 Graph in_double(Graph graph) {
   for (auto& node : graph.nodes) {
+    for (auto& body : node.bodies) body = std::make_shared<const Graph>(in_double(*body));
     if (node.op == "aten._assert_tensor_metadata.default") continue;
     for (auto& argument : node.arguments) widen_dtypes(argument);
     const auto op = find_operator(node.op);

@@ -55,17 +55,46 @@ std::vector<ValueId> Rewriter::emit(std::string op, std::vector<Argument> argume
   return node.results;
 }
 
+ValueId Rewriter::emit_value(const Value& value) {
+  return graph_.add_value(fresh_name(value.name), value.tensor, value.type);
+}
+
 void Rewriter::copy(const Node& node) {
   auto copied = node;
   for (auto& argument : copied.arguments) argument = map(argument);
   for (auto& id : copied.results) {
     if (id < 0) continue;
     const auto& value = old_.values[static_cast<std::size_t>(id)];
-    const auto created = graph_.add_value(fresh_name(value.name), value.tensor, value.type);
+    const auto created = emit_value(value);
     bind(id, {ValueRef{created}});
     id = created;
   }
   graph_.nodes.push_back(std::move(copied));
+}
+
+std::vector<Argument> Rewriter::inline_graph(const Graph& body, const std::vector<Argument>& operands) {
+  std::vector<Argument> bound(body.values.size());
+  TORCH_INTERNAL_ASSERT(operands.size() == body.inputs.size());
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    bound[static_cast<std::size_t>(body.inputs[i].value)] = operands[i];
+  const auto inner = [&](ValueId id) { return bound[static_cast<std::size_t>(id)]; };
+  for (auto node : body.nodes) {
+    for (auto& argument : node.arguments) map_uses(argument, inner);
+    for (auto& id : node.results) {
+      if (id < 0) continue;
+      const auto& value = body.values[static_cast<std::size_t>(id)];
+      const auto created = emit_value(value);
+      bound[static_cast<std::size_t>(id)] = {ValueRef{created}};
+      id = created;
+    }
+    graph_.nodes.push_back(std::move(node));
+  }
+  std::vector<Argument> outputs;
+  for (const auto& output : body.outputs) {
+    outputs.push_back(output.value);
+    map_uses(outputs.back(), inner);
+  }
+  return outputs;
 }
 
 void Rewriter::copy_outputs() {

@@ -30,8 +30,14 @@ class Rewriter {
   std::vector<ValueId> emit(std::string op, std::vector<Argument> arguments,
                             const std::vector<std::optional<TensorType>>& types, std::string_view stem,
                             std::string_view module_path);
+  /// A fresh value like `value`, which the caller's node gives.
+  ValueId emit_value(const Value& value);
   /// Copies an old node, operands mapped; its results are bound to the copy's.
   void copy(const Node& node);
+
+  /// Appends the nodes of another graph, which reads `operands` (of the new graph) for its inputs. Gives what
+  /// stands for its outputs.
+  std::vector<Argument> inline_graph(const Graph& body, const std::vector<Argument>& operands);
 
   /// Copies the old outputs, mapped.
   void copy_outputs();

@@ -1,6 +1,7 @@
 #include "core/sequential.h"
 
 #include <ATen/ATen.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <array>
@@ -35,11 +36,41 @@ Answer ask(const Call& call) {
   return offer(std::move(one));
 }
 
-void check_shape(const Call& call, std::size_t result, const at::Tensor& tensor, std::int64_t member) {
-  if (tensor.sizes() == at::IntArrayRef(call.results[result].shape)) return;
-  throw Error("run", call.node.op + ": its result has shape " + shape_text(tensor.sizes()) + " for member " +
-                         std::to_string(member) + " and " + shape_text(call.results[result].shape) +
-                         " for the first: shapes that depend on the data cannot run wide");
+// A number as the operator takes it.
+c10::IValue as_operand(const Operand& operand, const at::Tensor& tensor) {
+  if (!operand.number) return tensor;
+  const auto number = tensor.item();
+  if (number.isBoolean()) return number.toBool();
+  return number.isFloatingPoint() ? c10::IValue(number.toDouble()) : c10::IValue(number.toLong());
+}
+
+at::Tensor as_result(const c10::IValue& value, const ConcreteType& type) {
+  if (value.isTensor()) return value.toTensor();
+  return value.isScalar() ? at::scalar_tensor(value.toScalar(), type.dtype) : at::Tensor();
+}
+
+// What the graph says of a result holds for every member and pass.
+void check_type(const Call& call, std::size_t result, const at::Tensor& tensor, const std::string& who) {
+  const auto& wanted = call.results[result];
+  if (tensor.scalar_type() == wanted.dtype &&
+      (wanted.varies || tensor.sizes() == at::IntArrayRef(wanted.shape)))
+    return;
+  throw Error("run", call.node.op + ": its result is " + dtype_name(tensor.scalar_type()) +
+                         shape_text(tensor.sizes()) + who + " where the model has " +
+                         dtype_name(wanted.dtype) + shape_text(wanted.shape) +
+                         "; other inputs may need the model exported for them");
+}
+
+// libtorch warns that nested tensors may change; of them only making and taking apart is used here.
+class Silence : public c10::WarningHandler {
+  void process(const c10::Warning& /*warning*/) override {}
+};
+
+// Members' tensors as one: [N, …], or a nested tensor where the shapes may differ.
+at::Tensor joined(const std::vector<at::Tensor>& parts, const ConcreteType& type) {
+  Silence silence;
+  const c10::WarningUtils::WarningHandlerGuard guard(&silence);
+  return type.varies ? at::_nested_tensor_from_tensor_list(parts) : at::stack(parts);
 }
 
 Kernel prepare(const Call& call, const Offer& offer) {
@@ -54,25 +85,30 @@ Kernel prepare(const Call& call, const Offer& offer) {
   return [prepared](std::span<const at::Tensor> operands, std::span<at::Tensor> results) {
     const auto& [kept, layouts, run, random] = *prepared;
     auto* streams = random ? MemberStreams::current() : nullptr;
-    std::vector<std::vector<at::Tensor>> parts(results.size());
+    std::vector<std::vector<at::Tensor>> parts(results.size()), ragged(operands.size());
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].is_nested()) ragged[i] = operands[i].unbind();
+    }
     std::vector<c10::IValue> inputs(operands.size()), outputs;
     for (std::int64_t member = 0; member < kept.members; ++member) {
       const ObservedMembers observed({member, 1});
       for (std::size_t i = 0; i < operands.size(); ++i) {
-        inputs[i] =
-            member_view(operands[i], layouts.operands[i], kept.operands[i].type, member, kept.members);
+        const auto own = ragged[i].empty() ? member_view(operands[i], layouts.operands[i],
+                                                         kept.operands[i].type, member, kept.members)
+                                           : ragged[i][static_cast<std::size_t>(member)];
+        inputs[i] = as_operand(kept.operands[i], own);
       }
       if (streams) streams->enter(static_cast<std::size_t>(member));
       run.run(inputs, outputs);
       if (streams) streams->leave(static_cast<std::size_t>(member));
       for (std::size_t i = 0; i < results.size(); ++i) {
         if (kept.node.results[i] < 0) continue;
-        parts[i].push_back(outputs[i].toTensor());
-        check_shape(kept, i, parts[i].back(), member);
+        parts[i].push_back(as_result(outputs[i], kept.results[i]));
+        check_type(kept, i, parts[i].back(), " for member " + std::to_string(member));
       }
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
-      if (!parts[i].empty()) results[i] = at::stack(parts[i]);
+      if (!parts[i].empty()) results[i] = joined(parts[i], kept.results[i]);
     }
   };
 }
@@ -91,13 +127,22 @@ bool depends_on_shape_only(std::string_view op) {
 }
 
 Kernel once(const Call& call) {
-  auto run = std::make_shared<PreparedCall>(call.node);
-  return [run](std::span<const at::Tensor> operands, std::span<at::Tensor> results) {
-    const std::vector<c10::IValue> inputs(operands.begin(), operands.end());
-    std::vector<c10::IValue> outputs;
-    run->run(inputs, outputs);
+  struct Prepared {
+    Call call;
+    PreparedCall run;
+  };
+  auto prepared = std::make_shared<Prepared>(Prepared{call, PreparedCall(call.node)});
+  return [prepared](std::span<const at::Tensor> operands, std::span<at::Tensor> results) {
+    const auto& [kept, run] = *prepared;
+    std::vector<c10::IValue> inputs, outputs;
+    inputs.reserve(operands.size());
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      inputs.push_back(as_operand(kept.operands[i], operands[i]));
+    run.run(inputs, outputs);
     for (std::size_t i = 0; i < results.size(); ++i) {
-      if (i < outputs.size() && outputs[i].isTensor()) results[i] = outputs[i].toTensor();
+      if (i >= outputs.size() || kept.node.results[i] < 0) continue;
+      results[i] = as_result(outputs[i], kept.results[i]);
+      if (results[i].defined()) check_type(kept, i, results[i], "");
     }
   };
 }

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <exception>
 
-#include "primitives/kernels/parallel.h"
+#include "core/parallel.h"
 
 // Note [One pool]
 // A second team of threads beside libtorch's is what one would write first, and it spoils what runs next to

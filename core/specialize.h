@@ -1,5 +1,6 @@
 #pragma once
-// specialize: one member is run once, and every size, number and alias of the graph becomes concrete.
+// specialize: one member is run once, and every size, number and alias of the graph becomes concrete that no
+// other member or pass can have otherwise.
 
 #include <ATen/core/ivalue.h>
 
@@ -14,13 +15,14 @@ namespace wide {
 /// Which value a result shares memory with, as seen in the run: result -> operand. Needed to follow in-place
 /// writes.
 struct Specialized {
-  Graph graph;                                   ///< no symbolic sizes and no symbolic scalars left
+  /// No symbolic sizes are left. Values whose size depends on data say so (TensorType::varies), numbers that
+  /// do are values, typed as tensors of no axes.
+  Graph graph;
   std::vector<std::optional<ValueId>> alias_of;  ///< by value id of `graph`
 };
 
-/// `inputs` of one member in the order of Graph::inputs; in-place operators write into them.
-/// Throws wide::Error ("specialize") when a size or number depends on the data in a tensor: another member
-/// could then need another graph.
+/// `inputs` of one member in the order of Graph::inputs; in-place operators may write into them. Control flow
+/// that no member can decide otherwise, or that can be written out, is (see control_flow.h).
 Specialized specialize(const Graph& graph, std::span<const c10::IValue> inputs);
 
 /// Throws wide::Error ("run") when a user input's dtype or shape is not what the graph wants; `who` opens the

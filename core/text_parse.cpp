@@ -13,7 +13,7 @@
 namespace wide {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxDepth = 64;
 
 bool word_char(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':';
@@ -115,7 +115,7 @@ class Line {
   std::size_t position_ = 0;
 };
 
-formats::SymbolicInt parse_size(Line& line, int depth = 0);
+formats::SymbolicInt parse_size(Line& line, std::size_t depth = 0);
 
 formats::Expression as_expression(formats::SymbolicInt size) {
   if (auto* expression = std::get_if<formats::Expression>(&size)) return std::move(*expression);
@@ -124,7 +124,7 @@ formats::Expression as_expression(formats::SymbolicInt size) {
   return integer;
 }
 
-formats::SymbolicInt parse_size(Line& line, int depth) {
+formats::SymbolicInt parse_size(Line& line, std::size_t depth) {
   if (depth > kMaxDepth) line.fail("expression nested too deeply");
   if (std::isdigit(static_cast<unsigned char>(line.peek())) || line.peek() == '-') {
     const auto number = line.number();
@@ -174,6 +174,12 @@ class Parser {
   }
 
   Graph take() { return std::move(graph_); }
+  /// The line before opened a body of its node.
+  bool opens_body() const { return opens_body_; }
+  void add_body(Graph body, bool another) {
+    graph_.nodes.back().bodies.push_back(std::make_shared<const Graph>(std::move(body)));
+    opens_body_ = another;
+  }
 
  private:
   ValueId define(Line& line, const std::string& name) {
@@ -195,6 +201,11 @@ class Parser {
     const auto word = line.word();
     if (word == "scalar") {
       value.tensor = false;
+      if (line.peek() == ',' || line.peek() == '=' || line.done()) return;
+      const auto name = line.word();
+      const auto number = parse_dtype(name);
+      if (!number) line.fail("unknown element type '" + name + "'");
+      value.type = TensorType{*number, {}};
       return;
     }
     const auto dtype = parse_dtype(word);
@@ -205,6 +216,7 @@ class Parser {
       value.type->sizes.push_back(parse_size(line));
       if (line.peek() != ']') line.expect(',');
     }
+    value.type->varies = line.accept_word("varies");
   }
   bool input(Line& line) {
     for (std::size_t kind = 0; kind < kInputNames.size(); ++kind) {
@@ -244,9 +256,10 @@ class Parser {
       if (line.peek() != ')') line.expect(',');
     }
     if (line.accept_word("at")) node.module_path = line.quoted();
+    opens_body_ = line.accept('{');
     graph_.nodes.push_back(std::move(node));
   }
-  Argument argument(Line& line, int depth) {
+  Argument argument(Line& line, std::size_t depth) {
     if (depth > kMaxDepth) line.fail("lists nested too deeply");
     if (line.peek() == '%') {
       const auto name = line.name();
@@ -298,19 +311,34 @@ class Parser {
 
   Graph graph_;
   std::unordered_map<std::string, ValueId> ids_;
+  bool opens_body_ = false;
 };
 
 }  // namespace
 
 Graph parse_graph(std::string_view text) {
-  Parser parser;
+  std::vector<Parser> parsers(1);  // the graph, and the bodies around the current line
   int number = 0;
   while (!text.empty()) {
     const auto end = text.find('\n');
-    parser.line(text.substr(0, end), ++number);
+    Line line(text.substr(0, end), ++number);
+    if (line.accept('}')) {
+      if (parsers.size() == 1) line.fail("closes a body that nothing opened");
+      auto body = parsers.back().take();
+      parsers.pop_back();
+      parsers.back().add_body(std::move(body), line.accept('{'));
+      if (!line.done()) line.fail("unexpected text");
+    } else {
+      parsers.back().line(text.substr(0, end), number);
+    }
+    if (parsers.back().opens_body()) {
+      if (parsers.size() > kMaxDepth) line.fail("bodies nested too deeply");
+      parsers.emplace_back();
+    }
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
   }
-  return parser.take();
+  if (parsers.size() > 1) throw Error("parse", "line " + std::to_string(number) + ": a body is not closed");
+  return parsers.front().take();
 }
 
 }  // namespace wide

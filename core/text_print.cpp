@@ -45,12 +45,24 @@ std::string size_text(const formats::SymbolicInt& size) {
 }
 
 std::string type_text(const Value& value) {
-  if (!value.tensor) return " : scalar";
+  if (!value.tensor) return value.type ? " : scalar " + dtype_name(value.type->dtype) : " : scalar";
   if (!value.type) return "";
   std::string text = " : " + dtype_name(value.type->dtype) + "[";
   for (std::size_t i = 0; i < value.type->sizes.size(); ++i)
     text += (i ? ", " : "") + size_text(value.type->sizes[i]);
-  return text + "]";
+  return text + (value.type->varies ? "] varies" : "]");
+}
+
+// The lines of a body, indented, without the one of its name.
+std::string body_text(const Graph& body) {
+  const auto lines = print(body);
+  std::string text = "{\n";
+  for (auto start = lines.find('\n') + 1; start < lines.size();) {
+    const auto end = lines.find('\n', start);
+    text.append("  ").append(lines, start, end - start).append("\n");
+    start = end + 1;
+  }
+  return text + "}";
 }
 
 std::string value_text(const Graph& graph, ValueId id) {
@@ -123,6 +135,7 @@ std::string print(const Graph& graph, const Node& node) {
     text += (i ? ", " : "") + print(graph, node.arguments[i]);
   text += ")";
   if (!node.module_path.empty()) text += " at " + quote(node.module_path);
+  for (const auto& body : node.bodies) text += " " + body_text(*body);
   return text;
 }
 

@@ -16,21 +16,23 @@ inline std::string first_line(const c10::Error& error) {
   return text.substr(0, text.find('\n'));
 }
 
+/// The machine's memory was at fault.
+inline bool is_out_of_memory(const c10::Error& error) {
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&error)) return true;
+  const auto message = first_line(error);
+  return message.find("not enough memory") != std::string::npos ||
+         message.find("can't allocate memory") != std::string::npos;
+}
+
 /// Runs `body`; a c10::Error becomes wide::Error(stage, where() + ": " + message). Running out of memory
 /// stays std::bad_alloc-like: the allocator's message is kept and std::bad_alloc is thrown.
 template <typename Where, typename Body>
 void with_torch_errors(const char* stage, Where where, Body body) {
   try {
     body();
-  } catch (const c10::OutOfMemoryError&) {
-    throw std::bad_alloc();
   } catch (const c10::Error& error) {
-    const auto message = first_line(error);
-    if (message.find("not enough memory") != std::string::npos ||
-        message.find("can't allocate memory") != std::string::npos) {
-      throw std::bad_alloc();
-    }
-    throw Error(stage, where() + ": " + message);
+    if (is_out_of_memory(error)) throw std::bad_alloc();
+    throw Error(stage, where() + ": " + first_line(error));
   }
 }
 

@@ -14,7 +14,6 @@
 #include "core/torchscript_graph.h"
 #include "formats/error.h"
 #include "formats/fault.h"
-#include "formats/file.h"
 #include "formats/zip_directory.h"
 
 namespace wide {
@@ -75,11 +74,10 @@ void within_torchscript(const char* stage, const std::string& where, Body body) 
 
 bool is_torchscript(const std::filesystem::path& file) {
   try {
-    const auto bytes = formats::read_file(file);
-    const auto members = formats::read_zip_directory(bytes);
-    return std::any_of(members.begin(), members.end(), [](const formats::ZipMember& member) {
-      const auto folder = member.name.find('/');
-      return folder != std::string::npos && member.name.compare(folder, 6, "/code/") == 0;
+    const auto names = formats::read_zip_names(file);
+    return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+      const auto folder = name.find('/');
+      return folder != std::string::npos && name.compare(folder, 6, "/code/") == 0;
     });
   } catch (const Error&) {
     return false;

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <exception>
 #include <limits>
+#include <stdexcept>
+#include <string_view>
 
 #include "core/cost.h"
 #include "core/device.h"
@@ -108,17 +110,52 @@ void drop_far(NodeCandidates& node) {
 
 }  // namespace
 
+namespace {
+
+// What came of measuring a candidate: nanoseconds, or why it cannot run.
+struct Outcome {
+  double cost = 0;
+  std::string failure;
+};
+
+// Gives the candidates their costs, and makes refusals of those that failed. Where all failed, the made-up
+// values are at fault, not the strategies: all keep their estimates.
+void take_outcomes(NodeCandidates& node, std::vector<Outcome> outcomes) {
+  const auto failed = [](const Outcome& one) { return !one.failure.empty(); };
+  if (std::all_of(outcomes.begin(), outcomes.end(), failed)) return;
+  std::vector<Candidate> left;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    auto& candidate = node.candidates[i];
+    if (failed(outcomes[i])) {
+      node.refusals.push_back({std::string(candidate.strategy->name), std::move(outcomes[i].failure)});
+      continue;
+    }
+    candidate.offer.cost = outcomes[i].cost;
+    candidate.measured = true;
+    left.push_back(std::move(candidate));
+  }
+  node.candidates = std::move(left);
+}
+
+// Under it stands that the candidate failed when it was to be measured.
+std::string failure_key(const std::string& candidate) {
+  return "failed " + candidate;
+}
+
+}  // namespace
+
 bool Tuner::recall(NodeCandidates& node, const std::vector<std::string>& keys) const {
-  std::vector<double> costs;
+  std::vector<Outcome> outcomes;
   for (const auto& key : keys) {
-    const auto known = book_.find(key);
-    if (!known) return false;
-    costs.push_back(*known);
+    if (const auto known = book_.find(key)) {
+      outcomes.push_back({*known, {}});
+    } else if (book_.find(failure_key(key))) {
+      outcomes.push_back({0, "it failed when it was measured before"});
+    } else {
+      return false;
+    }
   }
-  for (std::size_t i = 0; i < costs.size(); ++i) {
-    node.candidates[i].offer.cost = costs[i];
-    node.candidates[i].measured = true;
-  }
+  take_outcomes(node, std::move(outcomes));
   return true;
 }
 
@@ -127,25 +164,36 @@ void Tuner::measure(NodeCandidates& node, const std::vector<bool>& constant,
   if (options_.progress) options_.progress(node.call.node.op);
   ++measured_;
   std::vector<std::function<void()>> runs;
-  for (const auto& candidate : node.candidates) {
-    try {
-      runs.push_back(runnable(node, candidate, constant));
-    } catch (const std::exception&) {
-      runs.emplace_back([] { throw std::bad_alloc(); });
-    }
+  std::vector<Outcome> outcomes(node.candidates.size());
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const auto kept = [&failure = outcomes[i].failure](const std::function<void()>& work) {
+      try {
+        work();
+      } catch (const std::exception& error) {
+        const std::string_view text = error.what();
+        failure = "it failed when it was measured: ";
+        failure.append(text.substr(0, text.find('\n')));
+      }
+    };
+    std::function<void()> run;
+    kept([&] { run = runnable(node, node.candidates[i], constant); });
+    runs.emplace_back([kept, run = std::move(run), &failure = outcomes[i].failure] {
+      if (failure.empty()) kept(run);
+      if (!failure.empty()) throw std::runtime_error(failure);
+    });
   }
   const auto times = time_in_turns(runs, {.device = node.call.device});
   for (std::size_t i = 0; i < times.size(); ++i) {
-    // One that cannot be timed on made-up values may still be right on real ones: it keeps its estimate.
-    if (!std::isfinite(times[i])) continue;
-    book_.add(keys[i], times[i]);
-    node.candidates[i].offer.cost = times[i];
-    node.candidates[i].measured = true;
+    outcomes[i].cost = times[i];
+    book_.add(std::isfinite(times[i]) ? keys[i] : failure_key(keys[i]),
+              std::isfinite(times[i]) ? times[i] : 0);
   }
+  take_outcomes(node, std::move(outcomes));
 }
 
 void Tuner::settle(NodeCandidates& node, const std::vector<ValueState>& states) {
   if (node.kind != NodeKind::kMapped || options_.tuning == Tuning::kEstimate) return;
+  if (node.call.by_member) return;  // what it costs depends on the data, and there is nothing to choose
   const auto& results = node.call.node.results;
   if (std::all_of(results.begin(), results.end(),
                   [&](ValueId id) { return id < 0 || states[static_cast<std::size_t>(id)].constant; }))

@@ -36,7 +36,8 @@ class Tuner {
       : book_(book), options_(std::move(options)), device_(std::move(device)) {}
 
   /// Drops candidates that cannot be best by far, then replaces the costs of the others by measured ones. A
-  /// candidate that fails is dropped.
+  /// candidate that fails becomes a refusal with its reason; where all fail, the made-up values may be at
+  /// fault, and all keep their estimates.
   void settle(NodeCandidates& node, const std::vector<ValueState>& states);
 
   /// Nanoseconds of changing a layout once.

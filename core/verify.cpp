@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <unordered_set>
 
+#include "core/higher_order.h"
 #include "core/operators.h"
 #include "core/scalar_ops.h"
 
@@ -55,10 +56,18 @@ class Verifier {
       if (id >= 0) define(id, where);
     }
     if (is_scalar_op(node.op)) return;
+    if (is_higher_order(node) || higher_order_form(node.op)) return check_bodies(node, where);
     const auto op = find_operator(node.op);
     if (!op) fail(where + ": unknown operator");
     if (op->schema().arguments().size() != node.arguments.size())
       fail(where + ": arguments do not match the schema");
+  }
+
+  void check_bodies(const Node& node, const std::string& where) const {
+    const auto* form = higher_order_form(node.op);
+    if (!form || form->bodies != node.bodies.size() || form->arguments != node.arguments.size())
+      fail(where + ": its graphs or arguments do not match the operator");
+    for (const auto& body : node.bodies) Verifier(*body, stage_).run();
   }
 
   const Graph& graph_;

@@ -12,6 +12,7 @@
 #include "core/functionalize.h"
 #include "core/fuse.h"
 #include "core/interpreter.h"
+#include "core/member_fault.h"
 #include "core/operators.h"
 #include "core/optimize.h"
 #include "core/placement.h"
@@ -75,6 +76,12 @@ at::Tensor ModelOutput::member(std::int64_t i) const {
 
 at::Tensor ModelOutput::stacked() const {
   if (parts.empty()) return {};
+  for (const auto& part : parts) {
+    if (parts.size() == 1 || part.sizes().slice(1) == parts[0].sizes().slice(1)) continue;
+    throw Error("run", "output '" + name + "' has another shape for each member, " +
+                           shape_text(parts[0].sizes().slice(1)) + " and " +
+                           shape_text(part.sizes().slice(1)) + "; take them member by member");
+  }
   return parts.size() == 1 ? parts[0] : at::cat(parts);
 }
 
@@ -166,19 +173,20 @@ std::vector<c10::IValue> WideModel::member_values(std::int64_t i, std::span<cons
   return values;
 }
 
-AloneRun WideModel::run_alone(std::int64_t i, std::span<const ModelInput> inputs) {
+AloneRun WideModel::run_alone(std::int64_t i, std::span<const ModelInput> inputs,
+                              const Interpreter::Observer& observer) {
   const c10::InferenceMode guard;
   const auto& built = build(inputs);
   const auto& graph = built.specialized;
-  auto generator = default_generator(device());
-  const auto outside = generator.get_state();
-  generator.set_state(new_generator(device(), seeds_[static_cast<std::size_t>(i)]).get_state());
+  const KeptGenerator kept(device());
+  default_generator(device()).set_state(
+      new_generator(device(), seeds_[static_cast<std::size_t>(i)]).get_state());
   const auto values = member_values(i, inputs, graph, &built.written);
-  auto results = Interpreter(graph).run(values);
-  generator.set_state(outside);
+  auto results = Interpreter(graph).run(values, observer);
   AloneRun alone;
   for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
-    if (built.written[k] && graph.inputs[k].kind == InputKind::kBuffer)
+    const auto kind = graph.inputs[k].kind;
+    if (built.written[k] && (kind == InputKind::kBuffer || kind == InputKind::kParameter))
       alone.buffers[graph.inputs[k].target] = values[k].toTensor();
   }
   for (std::size_t k = 0; k < results.size(); ++k) {
@@ -217,20 +225,24 @@ const Build& WideModel::build(std::span<const ModelInput> inputs) {
     }
   }
   const auto key = shape_key(inputs);
-  auto& built = builds_[key];
-  if (!built) {
-    try {
-      const c10::InferenceMode guard;
-      built = std::make_unique<Build>(make_build(inputs));
-    } catch (...) {
-      builds_.erase(key);
-      throw;
-    }
+  auto found = builds_.find(key);
+  if (found == builds_.end()) {
+    make_room();
+    const c10::InferenceMode guard;
+    found = builds_.emplace(key, Kept{std::make_unique<Build>(make_build(inputs))}).first;
   }
-  last_ = {built.get(), {}};
+  found->second.used = ++uses_;
+  last_ = {found->second.build.get(), {}};
   for (const auto& input : inputs)
     last_.inputs.push_back({input.tensor.sizes().vec(), input.tensor.scalar_type(), input.mapped});
-  return *built;
+  return *last_.build;
+}
+
+void WideModel::make_room() {
+  if (builds_.size() < kMostBuilds) return;
+  last_ = {};
+  builds_.erase(std::min_element(builds_.begin(), builds_.end(),
+                                 [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
 }
 
 Build WideModel::make_build(std::span<const ModelInput> inputs) {
@@ -248,7 +260,14 @@ Build WideModel::make_build(std::span<const ModelInput> inputs) {
     return specialized.graph;
   });
   auto written = written_inputs(specialized);
-  auto functional = pipeline.run("functionalize", [&] { return placed(functionalize(specialized)); });
+  auto functional = pipeline.run("functionalize", [&] {
+    try {
+      return placed(functionalize(specialized));
+    } catch (const Error&) {
+      // Always right, if not fast: the whole model as one call, member by member, which coverage() counts.
+      return placed(functionalize_whole(specialized));
+    }
+  });
   auto canonical = pipeline.run("canonicalize", [&] { return placed(canonicalize(functional)); });
 
   std::vector<ValueState> states;
@@ -339,6 +358,14 @@ at::Tensor WideModel::initial_buffer(const std::string& fqn) const {
   return at::stack(all).to(device());
 }
 
+std::vector<ExecutionOutput> WideModel::run_named(const Build& built, std::span<const ModelInput> inputs) {
+  try {
+    return built.planned.execution.run(input_values(built.canonical, inputs), *pool_);
+  } catch (const MemberFault& fault) {
+    throw fault.named(members_[static_cast<std::size_t>(fault.member())].name);
+  }
+}
+
 std::vector<ModelOutput> WideModel::forward(std::span<const ModelInput> inputs) {
   const auto& built = build(inputs);
   const c10::InferenceMode guard;
@@ -347,7 +374,7 @@ std::vector<ModelOutput> WideModel::forward(std::span<const ModelInput> inputs) 
     if (!streams_) streams_ = std::make_unique<MemberStreams>(seeds_, device());
     active.emplace(streams_.get());
   }
-  auto results = built.planned.execution.run(input_values(built.canonical, inputs), *pool_);
+  auto results = run_named(built, inputs);
   std::vector<ModelOutput> outputs;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const auto& output = built.canonical.outputs[i];
@@ -361,12 +388,21 @@ std::vector<ModelOutput> WideModel::forward(std::span<const ModelInput> inputs) 
     if (!output.value.ref()) one.constant = output.value, one.parts.clear();
     outputs.push_back(std::move(one));
   }
+  // The next pass reads the written buffers: what the caller does to an output must not change them.
+  for (auto& output : outputs) {
+    for (auto& part : output.parts) {
+      const bool kept = std::any_of(state_.begin(), state_.end(), [&](const auto& buffer) {
+        return part.has_storage() && part.storage().is_alias_of(buffer.second.storage());
+      });
+      if (kept) part = part.clone();
+    }
+  }
   return outputs;
 }
 
 void WideModel::poison() {
   pool_->poison();
-  for (auto& [key, built] : builds_) built->planned.execution.poison();
+  for (auto& [key, kept] : builds_) kept.build->planned.execution.poison();
 }
 
 void WideModel::reset() {

@@ -14,6 +14,7 @@
 #include "core/auto_plan.h"
 #include "core/device.h"
 #include "core/graph.h"
+#include "core/interpreter.h"
 #include "core/members.h"
 #include "core/memory_pool.h"
 #include "core/pipeline.h"
@@ -45,7 +46,8 @@ struct ModelOutput {
   bool is_tensor() const { return !parts.empty(); }
   /// One member's tensor, a view.
   at::Tensor member(std::int64_t i) const;
-  /// [N, d0, …], or [d0, …] where the output is shared; a copy where members were run apart.
+  /// [N, d0, …], or [d0, …] where the output is shared; a copy where members were run apart. Throws
+  /// wide::Error where the members' shapes differ.
   at::Tensor stacked() const;
 };
 
@@ -123,12 +125,19 @@ class WideModel {
   /// Written buffers keep their new values per member. Throws wide::Error for inputs that do not fit.
   std::vector<ModelOutput> forward(std::span<const ModelInput> inputs);
 
-  /// The build for these inputs (shapes, and which of them are mapped), made if it is not there yet.
+  /// Builds that are kept: one beyond takes the place of the least recently used.
+  static constexpr std::size_t kMostBuilds = 16;
+  /// The build for these inputs (shapes, and which of them are mapped), made if it is not there yet. Good
+  /// until kMostBuilds others have been used after it.
   const Build& build(std::span<const ModelInput> inputs);
+
+  /// Builds kept now.
+  std::size_t builds() const { return builds_.size(); }
 
   /// Runs member `i` alone on its own inputs, as the captured graph says, from its initial buffers and random
   /// seed.
-  AloneRun run_alone(std::int64_t i, std::span<const ModelInput> inputs);
+  AloneRun run_alone(std::int64_t i, std::span<const ModelInput> inputs,
+                     const Interpreter::Observer& observer = {});
 
   /// Current values of buffers that forward() writes, [N, …] by fqn.
   const std::map<std::string, at::Tensor>& buffers() const { return state_; }
@@ -155,10 +164,13 @@ class WideModel {
   };
   at::Device device() const { return options_.device.device; }
   bool is_last(std::span<const ModelInput> inputs) const;
+  void make_room();
   Build make_build(std::span<const ModelInput> inputs);
   std::vector<WideTensor> input_values(const Graph& graph, std::span<const ModelInput> inputs) const;
   WideTensor weight(const std::string& fqn);
   std::optional<std::string> find_twin(const std::string& fqn);
+  /// One pass; a fault of one member names it.
+  std::vector<ExecutionOutput> run_named(const Build& built, std::span<const ModelInput> inputs);
   at::Tensor initial_buffer(const std::string& fqn) const;
   std::vector<c10::IValue> member_values(std::int64_t i, std::span<const ModelInput> inputs,
                                          const Graph& graph, const std::vector<bool>* written) const;
@@ -171,7 +183,12 @@ class WideModel {
       weights_;  ///< shared where all members have equal bytes; tied ones share memory
   std::multimap<std::size_t, std::string> by_hash_;  ///< names in weights_ by the hash of all members' bytes
   std::map<std::string, at::Tensor> state_;
-  std::map<std::string, std::unique_ptr<Build>> builds_;
+  struct Kept {
+    std::unique_ptr<Build> build;
+    std::uint64_t used = 0;  ///< by the clock of uses; of the last build since it became the last
+  };
+  std::map<std::string, Kept> builds_;
+  std::uint64_t uses_ = 0;
   std::vector<std::uint64_t> seeds_;
   Last last_;
   std::unique_ptr<MemberStreams> streams_;

@@ -165,6 +165,7 @@ ExportedProgram parse(std::vector<std::byte> file) {
   const auto bytes = archive.read(place);
   within([&] { return quote(place); }, [&] { parse_program(parse_json(text_of(bytes)), program, parsing); });
   read_tensors(archive, root, model, program, parsing);
+  read_samples(archive, root + "data/sample_inputs/" + model + ".pt", program);
   return program;
 }
 

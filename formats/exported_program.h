@@ -117,10 +117,17 @@ struct InputSpec {
 };
 
 struct OutputSpec {
-  enum class Kind : std::uint8_t { kUserOutput, kBufferMutation, kUserInputMutation };
+  enum class Kind : std::uint8_t {
+    kUserOutput,
+    kBufferMutation,
+    kUserInputMutation,
+    kLoss,  ///< of a training step, as the gradients are
+    kParameterGradient,
+    kUserInputGradient,
+  };
   Kind kind;
   Argument argument;
-  std::string target;  ///< kBufferMutation: fqn; kUserInputMutation: input name
+  std::string target;  ///< fqn of the buffer or parameter, name of the input; empty for kUserOutput and kLoss
 };
 
 struct Range {
@@ -146,6 +153,10 @@ struct ExportedProgram {
   std::map<std::string, StoredTensor> constants;  ///< lifted constants and non-persistent buffers by fqn
   std::vector<std::string>
       output_names;  ///< pytree paths of the user outputs ("0", "logits", "aux.1"), may be empty
+  /// What the exporter called the model with: the leaves of args, then of kwargs, one for each user input and
+  /// constant input in order; nothing for a leaf that is no tensor. Empty where the file has none that can be
+  /// read without running code; a warning then says why.
+  std::vector<std::optional<StoredTensor>> samples;
   std::string torch_version;
   int schema_major = 0, schema_minor = 0;
   std::vector<std::string> warnings;  ///< e.g. a member without a checksum

@@ -63,6 +63,18 @@ void write_all(int descriptor, std::span<const std::byte> bytes) {
   }
 }
 
+/// What must be written to, since a file in its place would be another thing.
+bool is_device_or_pipe(const std::filesystem::path& path) {
+  struct stat facts {};
+  return ::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
+}
+
+void write_into(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts) {
+  const Descriptor descriptor(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (descriptor.get() < 0) throw Fault("cannot be opened (" + reason(errno) + "); check its permissions");
+  for (const auto part : parts) write_all(descriptor.get(), part);
+}
+
 void sync_folder_of(const std::filesystem::path& path) {
   const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -73,30 +85,41 @@ void sync_folder_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::vector<std::byte> read_file(const std::filesystem::path& path) {
-  // O_NONBLOCK: a FIFO without a writer must not hang before fstat can refuse it.
-  const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (descriptor.get() < 0) {
+OpenFile::OpenFile(const std::filesystem::path& path)
+    // O_NONBLOCK: a FIFO without a writer must not hang before fstat can refuse it.
+    : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (!descriptor_.open()) {
     if (errno == ENOENT) throw Fault("no such file; check the path");
     throw Fault("cannot be opened (" + reason(errno) + "); check the path and its permissions");
   }
-  const auto size = static_cast<std::uint64_t>(checked_stat(descriptor.get()).st_size);
-  std::vector<std::byte> bytes(size);
+  size_ = static_cast<std::uint64_t>(checked_stat(descriptor_.get()).st_size);
+}
+
+std::vector<std::byte> OpenFile::read(std::uint64_t offset, std::uint64_t count) const {
+  if (offset > size_ || count > size_ - offset) throw Fault("is too short (truncated file?)");
+  std::vector<std::byte> bytes(count);
   std::size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t got = ::read(descriptor.get(), bytes.data() + done, bytes.size() - done);
+    const ssize_t got = ::pread(descriptor_.get(), bytes.data() + done, bytes.size() - done,
+                                static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw Fault("cannot be read (" + reason(errno) + "); check the disk");
     if (got == 0) throw Fault("became shorter while it was read; wait until its writer has finished");
     done += static_cast<std::size_t>(got);
   }
-  if (static_cast<std::uint64_t>(checked_stat(descriptor.get()).st_size) != size)
+  if (static_cast<std::uint64_t>(checked_stat(descriptor_.get()).st_size) != size_)
     throw Fault("changed its size while it was read; wait until its writer has finished");
   return bytes;
 }
 
+std::vector<std::byte> read_file(const std::filesystem::path& path) {
+  const OpenFile file(path);
+  return file.read(0, file.size());
+}
+
 void replace_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts) {
   if (!path.has_filename()) throw Fault("names no file; give a file name");
+  if (is_device_or_pipe(path)) return write_into(path, parts);
   const auto temporary_path = temporary_beside(path);
   Descriptor descriptor(::open(temporary_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (descriptor.get() < 0)

@@ -2,9 +2,12 @@
 // Whole files in and out of memory. Never mapped: a file that shrinks under a mapping kills the process.
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <vector>
+
+#include "formats/descriptor.h"
 
 namespace wide::formats {
 
@@ -12,8 +15,23 @@ namespace wide::formats {
 /// changes while it is read.
 std::vector<std::byte> read_file(const std::filesystem::path& path);
 
+/// A regular file that is read in parts.
+class OpenFile {
+ public:
+  /// Throws Fault as read_file() does.
+  explicit OpenFile(const std::filesystem::path& path);
+  std::uint64_t size() const { return size_; }
+  /// Bytes [offset, offset + count). Throws Fault where the file ends before, or cannot be read.
+  std::vector<std::byte> read(std::uint64_t offset, std::uint64_t count) const;
+
+ private:
+  Descriptor descriptor_;
+  std::uint64_t size_ = 0;
+};
+
 /// Replaces `path` by `parts` in a row: a temporary beside it, synced, then renamed; the folder is synced
-/// too. On any failure the temporary is removed, `path` is as before, and Fault is thrown.
+/// too. On any failure the temporary is removed, `path` is as before, and Fault is thrown. A device or a pipe
+/// is written to instead.
 void replace_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts);
 
 }  // namespace wide::formats

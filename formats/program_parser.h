@@ -41,6 +41,15 @@ std::map<std::string, StoredTensor> read_stored_tensors(const Archive& archive, 
                                                         const std::string& config,
                                                         const ProgramParsing& parsing);
 
+/// Throws Fault where the tensor reaches beyond its storage or is a broadcast beyond all measure.
+void check_bounds(const StoredTensor& tensor);
+/// Throws Fault where the storage of a bool tensor holds a byte that is neither 0 nor 1.
+void check_bools(const StoredTensor& tensor);
+
+/// program_samples.cpp. Fills ExportedProgram::samples from the member `place`, which need not be there; what
+/// cannot be read without running code is a warning.
+void read_samples(const Archive& archive, const std::string& place, ExportedProgram& program);
+
 /// program_pytree.cpp. Paths of the leaves of the program's output, or a Fault when it does not have `count`
 /// leaves.
 std::vector<std::string> parse_output_names(const Json& graph_module, std::size_t count);

@@ -48,6 +48,11 @@ OutputSpec parse_output_spec(const Json& json, ProgramParsing& parsing) {
     return {Kind::kBufferMutation, tensor_of(spec), target_of(spec, "buffer_name")};
   if (tag == "user_input_mutation")
     return {Kind::kUserInputMutation, tensor_of(spec), target_of(spec, "user_input_name")};
+  if (tag == "loss_output") return {Kind::kLoss, tensor_of(spec), ""};
+  if (tag == "gradient_to_parameter")
+    return {Kind::kParameterGradient, tensor_of(spec), target_of(spec, "parameter_name")};
+  if (tag == "gradient_to_user_input")
+    return {Kind::kUserInputGradient, tensor_of(spec), target_of(spec, "user_input_name")};
   refuse_kind(tag, "an output");
 }
 

@@ -32,6 +32,8 @@ int128 element_count(const StoredTensor& tensor) {
   return count;
 }
 
+}  // namespace
+
 void check_bounds(const StoredTensor& tensor) {
   const int128 bytes = static_cast<int128>(tensor.storage->size());
   const int128 item = static_cast<int128>(item_size(tensor.dtype));
@@ -60,6 +62,8 @@ void check_bools(const StoredTensor& tensor) {
   if (std::ranges::any_of(*tensor.storage, [](std::byte b) { return b > std::byte{1}; }))
     throw Fault(quote(tensor.storage_name) + " holds a bool that is neither 0 nor 1; export the model again");
 }
+
+namespace {
 
 struct Storage {
   std::shared_ptr<const std::vector<std::byte>> bytes;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "formats/fault.h"
+#include "formats/file.h"
 
 namespace wide::formats {
 namespace {
@@ -26,15 +27,16 @@ constexpr std::uint16_t kZip64Extra = 1;
 /// Little-endian numbers at checked offsets.
 class Reader {
  public:
-  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  /// `first`: the offset of the first byte, in a file of which only the end is at hand.
+  explicit Reader(std::span<const std::byte> bytes, std::uint64_t first = 0) : bytes_(bytes), first_(first) {}
 
-  std::uint64_t size() const { return bytes_.size(); }
+  std::uint64_t size() const { return first_ + bytes_.size(); }
   bool holds(std::uint64_t offset, std::uint64_t length) const {
-    return offset <= size() && length <= size() - offset;
+    return offset >= first_ && offset <= size() && length <= size() - offset;
   }
   Reader part(std::uint64_t offset, std::uint64_t length) const {
     if (!holds(offset, length)) refuse("a record reaches beyond its end (truncated file?)");
-    return Reader(bytes_.subspan(offset, length));
+    return Reader(bytes_.subspan(offset - first_, length));
   }
   std::uint16_t u16(std::uint64_t offset) const { return static_cast<std::uint16_t>(number(offset, 2)); }
   std::uint32_t u32(std::uint64_t offset) const { return static_cast<std::uint32_t>(number(offset, 4)); }
@@ -46,11 +48,12 @@ class Reader {
     if (!holds(offset, width)) refuse("a record reaches beyond its end (truncated file?)");
     std::uint64_t value = 0;
     for (std::uint64_t i = 0; i < width; ++i)
-      value |= std::to_integer<std::uint64_t>(bytes_[offset + i]) << (8 * i);
+      value |= std::to_integer<std::uint64_t>(bytes_[offset - first_ + i]) << (8 * i);
     return value;
   }
 
   std::span<const std::byte> bytes_;
+  std::uint64_t first_;
 };
 
 struct DirectoryPlace {
@@ -212,6 +215,24 @@ void check_apart(const std::vector<ZipMember>& members) {
 }
 
 }  // namespace
+
+std::vector<std::string> read_zip_names(const std::filesystem::path& path) {
+  const OpenFile file(path);
+  const auto window = std::min(file.size(), kEndWindow);
+  const auto tail = file.read(file.size() - window, window);
+  const auto place = find_directory(Reader(tail, file.size() - window));
+  const auto bytes = file.read(place.offset, place.size);
+  const Reader directory(bytes);
+  std::vector<std::string> names;
+  for (std::uint64_t i = 0, at = 0; i < place.entries; ++i) {
+    const Reader entry = directory.part(at, kDirectorySize);
+    if (entry.u32(0) != kDirectoryMagic) refuse("its directory holds something else than members");
+    const std::uint64_t size = entry.u16(28);
+    names.emplace_back(directory.part(at + kDirectorySize, size).text());
+    at += kDirectorySize + size + entry.u16(30) + entry.u16(32);
+  }
+  return names;
+}
 
 std::vector<ZipMember> read_zip_directory(std::span<const std::byte> bytes) {
   const Reader file(bytes);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,5 +24,10 @@ struct ZipMember {
 /// several disks, an archive comment, bytes around the archive, overlapping members, local headers that
 /// disagree with the directory, and names that are duplicate, absolute or hold NUL, "\" or "..".
 std::vector<ZipMember> read_zip_directory(std::span<const std::byte> file);
+
+/// Names of the members, read from the directory alone: of a file of gigabytes some kilobytes. It looks into
+/// no member, so that a file whose names are read need not be sound. Throws Fault where there is no
+/// directory.
+std::vector<std::string> read_zip_names(const std::filesystem::path& path);
 
 }  // namespace wide::formats

@@ -1,7 +1,7 @@
 // libwide_window.so: the entry that the program finds by name.
 #include <exception>
 
-#include "gui/window.h"
+#include "app/window.h"
 
 extern "C" {
 

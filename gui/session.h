@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/bench.h"
+#include "app/bench.h"
 
 namespace wide::gui {
 

@@ -1,9 +1,14 @@
 #include "gui/settings.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
+
+#include "formats/document.h"
+#include "formats/fault.h"
+#include "formats/file.h"
 
 namespace wide::gui {
 namespace {
@@ -49,17 +54,19 @@ std::filesystem::path settings_file() {
 
 Settings read_settings(const std::filesystem::path& file) {
   Settings settings;
-  std::ifstream stream(file);
-  if (!stream) return settings;
-  const auto document = json::parse(stream, nullptr, /*allow_exceptions=*/false);
-  if (!document.is_object()) return settings;
   try {
+    const auto bytes = formats::read_file(file);
+    const auto document =
+        formats::parse_document({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    if (!document.is_object()) return settings;
     settings.dark = document.value("dark", true);
     settings.scale = std::clamp(document.value("scale", 1.0), 0.5, 3.0);
     settings.layout = document.value("layout", std::string());
     for (const auto& one : document.value("recent", json::array())) {
       if (settings.recent.size() < kRecent) settings.recent.push_back(source_from(one));
     }
+  } catch (const formats::Fault&) {
+    return settings;  // none yet, or none of ours
   } catch (const json::exception&) {
     // A file of another release, or edited by hand: what was read until here is good.
     return settings;
@@ -77,15 +84,13 @@ std::string write_settings(const std::filesystem::path& file, const Settings& se
   for (const auto& source : settings.recent) document["recent"].push_back(to_json(source));
   std::error_code error;
   std::filesystem::create_directories(file.parent_path(), error);
-  const auto partial = file.string() + ".partial";
-  {
-    std::ofstream stream(partial, std::ios::trunc);
-    stream << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
-    stream.flush();
-    if (!stream) return file.string() + " cannot be written";
+  const auto text = document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  try {
+    formats::replace_file(file, std::array{std::as_bytes(std::span(text))});
+  } catch (const formats::Fault& fault) {
+    return file.string() + " " + fault.what();
   }
-  std::filesystem::rename(partial, file, error);
-  return error ? file.string() + " cannot be replaced: " + error.message() : std::string();
+  return "";
 }
 
 }  // namespace wide::gui

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gui/bench.h"
+#include "app/bench.h"
 
 namespace wide::gui {
 

@@ -1,5 +1,5 @@
 // The window itself: GLFW, OpenGL, pictures.
-#include "gui/window.h"
+#include "app/window.h"
 
 #include <GLFW/glfw3.h>
 #include <imgui.h>

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "app/window.h"
 #include "gui/file_dialog.h"
 #include "gui/palette.h"
 #include "gui/session.h"
 #include "gui/settings.h"
 #include "gui/status.h"
 #include "gui/ui.h"
-#include "gui/window.h"
 #include "profiler/machine.h"
 
 namespace wide::gui {

@@ -43,6 +43,8 @@ nlohmann::json to_json(const CaseSpec& spec) {
   if (spec.kind == "model") {
     json["model"] = spec.model;
     json["weights"] = spec.weights;
+    if (!spec.inputs.empty()) json["inputs"] = spec.inputs;
+    if (!spec.expect.empty()) json["expect"] = spec.expect;
   }
   return json;
 }
@@ -68,6 +70,10 @@ CaseSpec spec_from_json(const nlohmann::json& json, std::string_view where) {
     if (!weights.json().empty()) {
       for (const auto& file : weights.elements()) spec.weights.push_back(file.file_name());
     }
+  }
+  if (spec.kind == "model") {
+    if (const auto file = in.find("inputs")) spec.inputs = file->file_name();
+    if (const auto file = in.find("expect")) spec.expect = file->file_name();
   }
   in.no_other_keys();
   return spec;

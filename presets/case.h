@@ -28,6 +28,9 @@ struct CaseSpec {
   int threads = 0;                   ///< CPU threads; 0: as many as the library takes
   std::string model;                 ///< kind "model": path of the .pt2; otherwise empty
   std::vector<std::string> weights;  ///< kind "model": safetensors, one per member; empty: those of the .pt2
+  std::string
+      inputs;  ///< kind "model": safetensors to take inputs from; empty: those of `expect`, else made up
+  std::string expect;  ///< kind "model": safetensors with the outputs that another program had; empty: none
 
   bool operator==(const CaseSpec& other) const;
 

@@ -17,9 +17,9 @@ inline const std::vector<std::string> kDevices = {"auto", "cpu", "cuda"};
 inline const std::vector<std::string> kModes = {"eager", "default", "reduce-overhead", "max-autotune"};
 inline const std::vector<std::string> kPythonRivals = {"python_eager", "python_compile", "python_vmap",
                                                        "python_vmap_compile"};  ///< those of scripts/peers.py
-inline const std::vector<std::string> kRivals = {"eager",          "threads",     "compiled",
-                                                 "streams",        "graph",       "python_eager",
-                                                 "python_compile", "python_vmap", "python_vmap_compile"};
+inline const std::vector<std::string> kRivals = {
+    "eager", "apart",        "threads",        "compiled",    "streams",
+    "graph", "python_eager", "python_compile", "python_vmap", "python_vmap_compile"};
 inline constexpr std::int64_t kMostMembers = 65536;
 inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;
 inline constexpr std::int64_t kMostThreads = 4096;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "formats/document.h"
 #include "formats/error.h"
+#include "formats/fault.h"
 
 namespace wide::presets {
 namespace {
@@ -30,26 +32,6 @@ std::string step(std::string_view key) {
   });
   return plain ? "." + std::string(key) : "[" + shown(Json(std::string(key))) + "]";
 }
-
-// Refuses what the plain parser lets pass: a second key of the same name, and depth without end.
-class Strict {
- public:
-  explicit Strict(std::string file) : file_(std::move(file)) {}
-  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
-    constexpr int kDeepest = 32;
-    if (depth > kDeepest) throw Error("preset", file_ + ": nested deeper than 32 levels");
-    if (event == Json::parse_event_t::object_start) keys_.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys_.pop_back();
-    if (event == Json::parse_event_t::key && !keys_.back().insert(parsed.get<std::string>()).second) {
-      throw Error("preset", file_ + ": the key " + shown(parsed) + " stands twice in one object; keep one");
-    }
-    return true;
-  }
-
- private:
-  std::string file_;
-  std::vector<std::set<std::string>> keys_;
-};
 
 }  // namespace
 
@@ -151,14 +133,7 @@ void JsonReader::no_other_keys() const {
 }
 
 nlohmann::json parse_json(std::string_view text, const std::string& file) {
-  try {
-    return Json::parse(text, Strict(file));
-  } catch (const Json::parse_error& error) {
-    const auto upto = text.substr(0, std::min<std::size_t>(error.byte, text.size()));
-    const auto line = 1 + std::count(upto.begin(), upto.end(), '\n');
-    throw Error("preset", file + ": line " + std::to_string(line) + ": no valid JSON (byte " +
-                              std::to_string(error.byte) + "); check commas, quotes and brackets there");
-  }
+  return formats::naming_file("preset", file, [&] { return formats::parse_document(text); });
 }
 
 }  // namespace wide::presets

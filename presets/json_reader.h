@@ -47,8 +47,7 @@ class JsonReader {
   std::set<std::string, std::less<>> known_;
 };
 
-/// Parses `text`; throws wide::Error naming `file`, line and column of what is no JSON. Duplicate keys are
-/// refused.
+/// formats::parse_document() with faults as wide::Error ("preset") that name `file`.
 nlohmann::json parse_json(std::string_view text, const std::string& file);
 
 }  // namespace wide::presets

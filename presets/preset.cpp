@@ -52,7 +52,7 @@ void change_axes(Axes& axes, const PresetChanges& changes) {
   if (!changes.modes.empty()) axes.modes = changes.modes;
   if (!changes.strategies.empty()) axes.strategies = changes.strategies;
   if (!changes.dtypes.empty()) axes.dtypes = changes.dtypes;
-  if (changes.device) axes.devices = {*changes.device};
+  if (!changes.devices.empty()) axes.devices = changes.devices;
   if (changes.threads) axes.threads = *changes.threads;
   if (changes.seed) axes.seed = *changes.seed;
 }

@@ -27,7 +27,7 @@ struct PresetChanges {
   std::vector<std::string> modes;       ///< instead of the preset's
   std::vector<std::string> strategies;  ///< instead of the preset's
   std::vector<std::string> dtypes;      ///< instead of the preset's
-  std::optional<std::string> device;    ///< "cpu" or "cuda": replaces every device of the preset
+  std::vector<std::string> devices;     ///< instead of the preset's
   std::optional<int> threads;
   std::optional<std::uint64_t> seed;
 };

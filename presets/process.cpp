@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,6 +88,13 @@ struct Streams {
 };
 
 }  // namespace
+
+std::string signal_name(int signal) {
+  const char* name = ::sigabbrev_np(signal);
+  const char* text = ::sigdescr_np(signal);
+  if (name == nullptr || text == nullptr) return "signal " + std::to_string(signal);
+  return std::string("SIG") + name + " (" + text + ")";
+}
 
 ProcessOutcome run_process(const ProcessTask& task) {
   const auto start = Clock::now();

@@ -27,6 +27,9 @@ struct ProcessOutcome {
   double seconds = 0;
 };
 
+/// "SIGSEGV (Segmentation fault)".
+std::string signal_name(int signal);
+
 /// Throws wide::Error ("process") when the program cannot be started.
 ProcessOutcome run_process(const ProcessTask& task);
 

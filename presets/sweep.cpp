@@ -8,13 +8,13 @@
 #include "presets/sweep.h"
 
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "formats/document.h"
 #include "presets/process.h"
 #include "presets/worker.h"
 #include "results/report.h"
@@ -35,14 +35,6 @@ std::optional<long> kernel_oom_kills() {
     if (name == "oom_kill") return count;
   }
   return std::nullopt;
-}
-
-// "SIGSEGV (Segmentation fault)"
-std::string signal_name(int signal) {
-  const char* name = ::sigabbrev_np(signal);
-  const char* text = ::sigdescr_np(signal);
-  if (name == nullptr || text == nullptr) return "signal " + std::to_string(signal);
-  return std::string("SIG") + name + " (" + text + ")";
 }
 
 // The last line with anything in it of what the worker printed, as ": line", or nothing.
@@ -82,8 +74,13 @@ CaseRecord of_signal(const CaseSpec& spec, const ProcessOutcome& outcome, std::o
 // The record that the worker sent, checked against what it was asked.
 CaseRecord of_answer(const CaseSpec& spec, const ProcessOutcome& outcome) {
   const auto expected = record_of(spec);
+  if (outcome.result.empty()) {
+    return with(
+        expected, Verdict::kError,
+        "the worker ended as if it were done (code 0), but without a result" + last_words(outcome.errors));
+  }
   try {
-    auto record = results::case_from_json(nlohmann::json::parse(outcome.result));
+    auto record = results::case_from_json(formats::parse_document(outcome.result));
     record.key = expected.key;
     record.shape = expected.shape;
     record.seed = expected.seed;

@@ -6,7 +6,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::along_dim_primitive {
 namespace {
 
 struct Rule {
@@ -161,4 +161,4 @@ Primitive along_dim() {
   return {"along_dim", ops(), nullptr, {{"batched", ask, prepare}}, nullptr, samples};
 }
 
-}  // namespace wide
+}  // namespace wide::along_dim_primitive

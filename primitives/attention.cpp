@@ -10,12 +10,12 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::attention_primitive {
 namespace {
 
 enum { kQ, kK, kV, kMask, kDropout, kCausal, kScale, kGroupedHeads };
 
-Answer ask(const Call& call) {
+Answer ask_any(const Call& call) {
   if (call.real(kDropout) != 0.0) return refuse("dropout draws its own mask per member");
   for (const auto index : {kQ, kK, kV}) {
     if (!call.operand_of(index)) return refuse("an operand is a constant");
@@ -23,11 +23,24 @@ Answer ask(const Call& call) {
     if (call.operand_at(index)->type.rank() != call.operand_at(kQ)->type.rank())
       return refuse("ranks differ");
   }
+  // Heads may be grouped, which the fused kernel knows.
+  const auto batch = [&](std::size_t index) {
+    const auto& shape = call.operand_at(index)->type.shape;
+    return at::IntArrayRef(shape).slice(0, shape.size() - (call.flag(kGroupedHeads) ? 3 : 2));
+  };
+  if (batch(kK) != batch(kQ) || batch(kV) != batch(kQ)) return refuse("a batch axis broadcasts");
   auto one = uniform_offer(call, Layout::kFront);
   const auto& q = call.operand_at(kQ)->type;
   const auto keys = call.operand_at(kK)->type.shape.end()[-2];
   one.cost = kernel_cost(total_bytes(call), 4.0 * static_cast<double>(q.elements() * keys * call.members));
   return offer(std::move(one));
+}
+
+// ATen's kernel wants a head axis; without one a member alone is computed by products, which differ in NaN.
+Answer ask_fused(const Call& call) {
+  const auto* q = call.operand_at(kQ);
+  if (q && q->type.rank() == 3) return refuse("there is no head axis");
+  return ask_any(call);
 }
 
 // [N, B…, H, L, E] or shared [B…, H, L, E] as [N·B…, H, L, E]; rank 3 gets a head axis.
@@ -71,7 +84,7 @@ Kernel prepare(const Call& call, const Offer&) {
 // The same as two batched products around a softmax: less overhead than the fused kernel on short sequences.
 Answer ask_bmm(const Call& call) {
   if (call.flag(kGroupedHeads)) return refuse("heads are grouped: the fused kernel repeats them");
-  auto answer = ask(call);
+  auto answer = ask_any(call);
   for (auto& one : answer.offers) {
     const auto& q = call.operand_at(kQ)->type;
     const auto keys = call.operand_at(kK)->type.shape.end()[-2];
@@ -81,11 +94,13 @@ Answer ask_bmm(const Call& call) {
   return answer;
 }
 
-Kernel prepare_bmm(const Call& call, const Offer&) {
+Kernel prepare_bmm(const Call& call, const Offer& offered) {
   const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
   const auto width = static_cast<double>(call.operand_at(kQ)->type.shape.back());
   const auto scale = call.is_none(kScale) ? 1 / std::sqrt(width) : call.real(kScale);
-  return [call, shape, scale](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+  const bool heads = call.operand_at(kQ)->type.rank() >= 4;
+  return [call, shape, scale, heads, fused = prepare(call, offered)](std::span<const at::Tensor> in,
+                                                                     std::span<at::Tensor> out) {
     const auto q = fold(call, kQ, in), k = fold(call, kK, in), v = fold(call, kV, in);
     auto scores = at::matmul(q * scale, k.transpose(-2, -1));
     if (call.flag(kCausal)) {
@@ -93,11 +108,16 @@ Kernel prepare_bmm(const Call& call, const Offer&) {
       scores = scores.masked_fill(future, -std::numeric_limits<double>::infinity());
     }
     if (auto mask = fold_mask(call, in); mask.defined()) {
-      scores = mask.scalar_type() == at::kBool
-                   ? scores.masked_fill(mask.logical_not(), -std::numeric_limits<double>::infinity())
-                   : scores + mask;
+      // Added, as ATen adds it: a score of infinity stays one that is not a number.
+      constexpr double kNever = -std::numeric_limits<double>::infinity();
+      scores =
+          scores + (mask.scalar_type() == at::kBool
+                        ? at::zeros(mask.sizes(), scores.options()).masked_fill_(mask.logical_not(), kNever)
+                        : mask);
     }
     out[0] = at::matmul(at::_safe_softmax(scores, -1), v).reshape(shape);
+    // What comes of NaN and infinities goes by the order of the steps of ATen's kernel, which is for heads.
+    if (heads && !all_finite(out[0])) fused(in, out);
   };
 }
 
@@ -141,8 +161,8 @@ std::vector<Sample> samples(std::int64_t members) {
 
 Primitive attention() {
   return {"attention", {"aten.scaled_dot_product_attention.default"},
-          nullptr,     {{"fused", ask, prepare}, {"bmm", ask_bmm, prepare_bmm}},
+          nullptr,     {{"fused", ask_fused, prepare}, {"bmm", ask_bmm, prepare_bmm}},
           nullptr,     samples};
 }
 
-}  // namespace wide
+}  // namespace wide::attention_primitive

@@ -5,7 +5,7 @@
 #include "primitives/kernels/rows.h"
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::batch_norm_primitive {
 namespace {
 
 enum { kX, kWeight, kBias, kMean, kVariance, kTraining, kMomentum, kEps };
@@ -165,4 +165,4 @@ Primitive batch_norm() {
           samples};
 }
 
-}  // namespace wide
+}  // namespace wide::batch_norm_primitive

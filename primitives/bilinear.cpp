@@ -5,7 +5,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::bilinear_primitive {
 namespace {
 
 enum { kX1, kX2, kW, kBias };
@@ -28,19 +28,29 @@ Answer ask(const Call& call) {
   return offer(std::move(one));
 }
 
+void one_by_one(const Call& call, std::span<const at::Tensor> in, const at::Tensor& y) {
+  const auto of = [&](std::size_t index, std::int64_t member) {
+    return front_or_none(call, index, in).select(0, member);
+  };
+  for (std::int64_t i = 0; i < call.members; ++i) {
+    const auto bias = call.operand_of(kBias) ? std::optional(of(kBias, i)) : std::nullopt;
+    y.select(0, i).copy_(at::bilinear(of(kX1, i), of(kX2, i), of(kW, i), bias));
+  }
+}
+
 Kernel prepare(const Call& call, const Offer&) {
   const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
   return [call, shape](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-    const auto rows = [&](std::size_t index) {
-      const auto x = front_or_none(call, index, in);
-      return x.reshape({call.members, -1, x.size(-1)});
-    };
+    const auto rows = [&](std::size_t index) { return with_rows(front_or_none(call, index, in)); };
     const auto weight = front_or_none(call, kW, in);
     const auto product = at::bmm(rows(kX2), weight.flatten(1, 2).transpose(1, 2));  // [N, B, O·I]
     auto y = (product.unflatten(2, {weight.size(1), weight.size(2)}) * rows(kX1).unsqueeze(2)).sum(-1);
     const auto bias = front_or_none(call, kBias, in);
     if (bias.defined()) y = y + bias.unsqueeze(1);
     out[0] = y.reshape(shape);
+    // Where a product leaves the range of its type, whether Inf or NaN comes of it goes by the order of
+    // ATen's.
+    if (!all_finite(y)) one_by_one(call, in, out[0]);
   };
 }
 
@@ -65,4 +75,4 @@ Primitive bilinear() {
   return {"bilinear", {"aten.bilinear.default"}, nullptr, {{"batched", ask, prepare}}, flops, samples};
 }
 
-}  // namespace wide
+}  // namespace wide::bilinear_primitive

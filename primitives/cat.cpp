@@ -5,7 +5,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::cat_primitive {
 namespace {
 
 enum { kTensors, kDim };
@@ -63,4 +63,4 @@ Primitive cat() {
       nullptr, samples};
 }
 
-}  // namespace wide
+}  // namespace wide::cat_primitive

@@ -7,7 +7,7 @@
 
 #include "primitives/convolution.h"
 
-namespace wide {
+namespace wide::conv_primitive {
 namespace {
 
 using namespace convolution;
@@ -263,4 +263,4 @@ Primitive conv() {
           samples};
 }
 
-}  // namespace wide
+}  // namespace wide::conv_primitive

@@ -8,7 +8,7 @@
 
 #include "primitives/convolution.h"
 
-namespace wide {
+namespace wide::conv_transpose_primitive {
 namespace {
 
 using namespace convolution;
@@ -136,4 +136,4 @@ Primitive conv_transpose() {
           samples};
 }
 
-}  // namespace wide
+}  // namespace wide::conv_transpose_primitive

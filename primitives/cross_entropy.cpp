@@ -5,7 +5,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::cross_entropy_primitive {
 namespace {
 
 enum { kInput, kTarget, kWeight, kReduction, kIgnored, kSmoothing };
@@ -76,4 +76,4 @@ Primitive cross_entropy() {
           nullptr,         samples};
 }
 
-}  // namespace wide
+}  // namespace wide::cross_entropy_primitive

@@ -10,7 +10,7 @@
 #include "core/side_by_side.h"
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::dropout_primitive {
 namespace {
 
 enum { kX, kProbability, kTrain };
@@ -130,4 +130,4 @@ Primitive dropout() {
       samples};
 }
 
-}  // namespace wide
+}  // namespace wide::dropout_primitive

@@ -5,7 +5,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::einsum_primitive {
 namespace {
 
 struct Equation {
@@ -101,4 +101,4 @@ Primitive einsum() {
   return {"einsum", {"aten.einsum.default"}, nullptr, {{"batched", ask, prepare}}, nullptr, samples};
 }
 
-}  // namespace wide
+}  // namespace wide::einsum_primitive

@@ -5,7 +5,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::embedding_primitive {
 namespace {
 
 enum { kTable, kIds };
@@ -28,14 +28,8 @@ Kernel prepare_indexed(const Call& call, const Offer&) {
       (at::arange(call.members, at::TensorOptions(call.device).dtype(at::kLong)) * rows).reshape(shape);
   const auto table = *call.operand_of(kTable), index = *call.operand_of(kIds);
   return [offsets, table, index, rows](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-    // An id out of range would read a neighbour's row: it must fail here as it fails alone.
-    const auto& given = in[index];
-    if (given.numel() > 0) {
-      const auto [low, high] = at::aminmax(given);
-      TORCH_CHECK_INDEX(low.item<std::int64_t>() >= 0 && high.item<std::int64_t>() < rows,
-                        "index out of range in embedding of ", rows, " rows");
-    }
-    out[0] = at::embedding(in[table], given + offsets);
+    check_indices(in[index], 0, rows, "rows of embedding");
+    out[0] = at::embedding(in[table], in[index] + offsets);
   };
 }
 
@@ -96,4 +90,4 @@ Primitive embedding() {
           samples};
 }
 
-}  // namespace wide
+}  // namespace wide::embedding_primitive

@@ -7,7 +7,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::embedding_bag_primitive {
 namespace {
 
 enum { kTable, kIds, kOffsets, kScale, kMode, kSparse, kWeights, kIncludeLast, kPadding };
@@ -29,8 +29,6 @@ Answer ask(const Call& call) {
   if (call.flag(kIncludeLast))
     return refuse("the end of the last bag is given, which need not be the end of the ids");
   if (call.operand_at(kOffsets)->type.shape[0] == 0) return refuse("there are no bags");
-  if (padding_row(call) && call.integer(kMode) == kMax)
-    return refuse("a padding row is left out of a maximum");
   for (std::size_t i = 1; i < call.node.results.size(); ++i) {
     if (call.node.results[i] >= 0) return refuse("more than the bags themselves is asked for");
   }
@@ -45,14 +43,6 @@ Answer ask(const Call& call) {
   return offer(std::move(one));
 }
 
-void check_range(const at::Tensor& ids, std::int64_t rows) {
-  if (ids.numel() == 0) return;
-  // An id out of range would read a neighbour's row: it must fail here as it fails alone.
-  const auto [low, high] = at::aminmax(ids);
-  TORCH_CHECK_INDEX(low.item<std::int64_t>() >= 0 && high.item<std::int64_t>() < rows,
-                    "index out of range in embedding_bag of ", rows, " rows");
-}
-
 Kernel prepare(const Call& call, const Offer&) {
   const auto members = at::arange(call.members, at::TensorOptions(call.device).dtype(at::kLong)).unsqueeze(1);
   const auto rows = call.operand_at(kTable)->type.shape[0], count = call.operand_at(kIds)->type.shape[0];
@@ -62,28 +52,17 @@ Kernel prepare(const Call& call, const Offer&) {
   return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto& table = in[*call.operand_of(kTable)];
     const auto ids = front_or_none(call, kIds, in), starts = front_or_none(call, kOffsets, in);
-    check_range(ids, rows);
+    check_indices(ids, 0, rows, "rows of embedding_bag");
     TORCH_CHECK(starts.select(1, 0).eq(0).all().item<bool>(), "offsets[0] has to be 0");
-    check_range(starts, count + 1);
-    const auto places = (is_mapped(call, kTable) ? ids + members * rows : ids.to(at::kLong)).flatten();
-    const auto offsets = (starts + members * count).flatten();
+    check_indices(starts, 0, count + 1, "offsets into ids");
+    auto places = is_mapped(call, kTable) ? ids + members * rows : ids.to(at::kLong);
+    // One row stands for the padding of all members: a bag leaves it out, whatever it holds.
+    if (padding) places = at::where(ids.eq(*padding), *padding, places);
     auto weights = front_or_none(call, kWeights, in);
     if (weights.defined()) weights = weights.flatten();
-    const auto bags = [&](const at::Tensor& rows_of, const at::Tensor& which, std::int64_t how,
-                          const at::Tensor& by) {
-      return std::get<0>(at::embedding_bag(rows_of, which, offsets, false, how, false,
-                                           by.defined() ? std::optional(by) : std::nullopt, false));
-    };
-    at::Tensor y;
-    if (padding) {
-      const auto kept = ids.ne(*padding).flatten().to(table.scalar_type());
-      y = bags(table, places, kSum, weights.defined() ? weights * kept : kept);
-      if (mode == kMean) {
-        y = y / bags(at::ones({1, 1}, table.options()), at::zeros_like(places), kSum, kept).clamp_min(1);
-      }
-    } else {
-      y = bags(table, places, mode, weights);
-    }
+    const auto y = std::get<0>(
+        at::embedding_bag(table, places.flatten(), (starts + members * count).flatten(), false, mode, false,
+                          weights.defined() ? std::optional(weights) : std::nullopt, false, padding));
     out[0] = y.reshape(shape);
   };
 }
@@ -105,6 +84,10 @@ std::vector<Sample> samples(std::int64_t members) {
       {"padding row",
        op,
        arguments(kMean, {}, {std::int64_t{0}}),
+       {{{9, 4}}, {{7}, true, at::kLong, 2}, starts}},
+      {"padding row left out of a maximum",
+       op,
+       arguments(kMax, {}, {std::int64_t{1}}),
        {{{9, 4}}, {{7}, true, at::kLong, 2}, starts}},
       {"shared ids",
        op,
@@ -132,4 +115,4 @@ Primitive embedding_bag() {
           samples};
 }
 
-}  // namespace wide
+}  // namespace wide::embedding_bag_primitive

@@ -3,7 +3,7 @@
 //   channels  the grid is shared: x [B, N·C, H, W], places computed once for all members
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::grid_sampler_primitive {
 namespace {
 
 enum { kX, kGrid };
@@ -79,4 +79,4 @@ Primitive grid_sampler() {
           samples};
 }
 
-}  // namespace wide
+}  // namespace wide::grid_sampler_primitive

@@ -5,7 +5,7 @@
 #include "primitives/kernels/rows.h"
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::group_norm_primitive {
 namespace {
 
 enum { kX, kGroups, kWeight, kBias, kEps };
@@ -49,10 +49,28 @@ at::Tensor scaled(const at::Tensor& y, at::Tensor weight, at::Tensor bias, bool 
   return at::addcmul(bias.reshape(shape), y, weight.reshape(shape));
 }
 
+// ATen multiplies the weight and the deviation first: with a weight that is NaN or Inf, other NaN come of it.
+bool is_odd(const at::Tensor& weight) {
+  return !weight.sum().isfinite().item<bool>();
+}
+
 Kernel prepare_front(const Call& call, const Offer&) {
-  return [groups = call.integer(kGroups), eps = call.real(kEps), call](std::span<const at::Tensor> in,
-                                                                       std::span<at::Tensor> out) {
+  const auto* weight_operand = call.operand_at(kWeight);
+  const bool is_plain =
+      !weight_operand || (weight_operand->constant.defined() && !is_odd(weight_operand->constant));
+  return [groups = call.integer(kGroups), eps = call.real(kEps), is_plain, call](
+             std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto& x = in[*call.operand_of(kX)];
+    if (!is_plain && is_odd(in[*call.operand_of(kWeight)])) {
+      std::vector<at::Tensor> members;
+      const auto weight = front_or_none(call, kWeight, in), bias = front_or_none(call, kBias, in);
+      for (std::int64_t i = 0; i < call.members; ++i) {
+        members.push_back(at::group_norm(x[i], groups, weight[i],
+                                         bias.defined() ? std::optional(bias[i]) : std::nullopt, eps));
+      }
+      out[0] = at::stack(members);
+      return;
+    }
     const auto y = at::group_norm(x.flatten(0, 1), groups, {}, {}, eps).reshape(x.sizes());
     out[0] = scaled(y, front_or_none(call, kWeight, in), front_or_none(call, kBias, in), wants_gradients(in));
   };
@@ -63,7 +81,7 @@ Kernel prepare_one_pass(const Call& call, const Offer&) {
   return [groups = call.integer(kGroups), eps = call.real(kEps), call](std::span<const at::Tensor> in,
                                                                        std::span<at::Tensor> out) {
     out[0] = kernels::normalize_groups(in[*call.operand_of(kX)], groups, front_or_none(call, kWeight, in),
-                                       front_or_none(call, kBias, in), eps);
+                                       front_or_none(call, kBias, in), eps, kernels::Norm::kGroup);
   };
 }
 
@@ -97,4 +115,4 @@ Primitive group_norm() {
           samples};
 }
 
-}  // namespace wide
+}  // namespace wide::group_norm_primitive

@@ -6,7 +6,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::image_primitive {
 namespace {
 
 struct Rule {
@@ -97,4 +97,4 @@ Primitive image() {
   return {"image", ops(), nullptr, {{"batched", ask, prepare}}, nullptr, samples};
 }
 
-}  // namespace wide
+}  // namespace wide::image_primitive

@@ -9,7 +9,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::index_primitive {
 namespace {
 
 enum { kX, kIndices, kValues, kAccumulate };
@@ -102,8 +102,18 @@ Kernel prepare_gather(const Call& call, const Offer&) {
   const bool own = is_mapped(call, kX);
   const auto numbers = member_numbers(call, at_.rank);
   const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
+  const bool selects = call.node.op == "aten.index_select.default";
   return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto& x = in[*call.operand_of(kX)];
+    if (selects) {  // takes nothing negative
+      const auto& index = in[*at_.operands.back()];
+      const auto dim = at_.first + (own ? 1 : 0);
+      if (!at_.mapped) {
+        out[0] = at::index_select(x, dim, index).reshape(shape);
+        return;
+      }
+      check_indices(index, 0, x.size(dim), "an axis");
+    }
     Indices indices;
     if (own) indices.push_back(at_.mapped ? std::optional(numbers) : std::nullopt);
     add_indices(call, at_, in, indices);
@@ -226,4 +236,4 @@ Primitive index() {
           samples};
 }
 
-}  // namespace wide
+}  // namespace wide::index_primitive

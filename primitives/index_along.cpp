@@ -8,7 +8,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::index_along_primitive {
 namespace {
 
 enum { kX, kDim, kIndex, kSource };
@@ -45,6 +45,7 @@ Kernel prepare_folded(const Call& call, const Offer&) {
       at::arange(call.members, at::TensorOptions(call.device).dtype(at::kLong)).mul(extent).unsqueeze(1);
   const auto index = *call.operand_of(kIndex), x = *call.operand_of(kX);
   const auto source = call.operand_of(kSource);
+  const bool wraps = call.node.op.starts_with("aten.index_fill");  // the others refuse what is negative
   auto wide = call.node;
   wide.arguments[kDim] = {std::int64_t{0}};
   const auto run = boxed(call, std::move(wide));
@@ -52,15 +53,10 @@ Kernel prepare_folded(const Call& call, const Offer&) {
     const auto end_to_end = [&](const at::Tensor& tensor) {
       return tensor.movedim(dim + 1, 1).flatten(0, 1);
     };
-    // A place out of range would be in a neighbour: it must fail here as it fails alone.
-    if (in[index].numel() > 0) {
-      const auto [low, high] = at::aminmax(in[index]);
-      TORCH_CHECK_INDEX(low.item<std::int64_t>() >= 0 && high.item<std::int64_t>() < extent,
-                        "index out of range in an axis of ", extent);
-    }
+    check_indices(in[index], wraps ? -extent : 0, extent, "an axis");
     std::vector<at::Tensor> operands(in.begin(), in.end());
     operands[x] = end_to_end(in[x]);
-    operands[index] = (in[index] + offsets).flatten();
+    operands[index] = ((wraps ? in[index].remainder(extent) : in[index]) + offsets).flatten();
     if (source) operands[*source] = end_to_end(in[*source]);
     run(operands, out);
     out[0] = out[0].unflatten(0, {members, extent}).movedim(1, dim + 1);
@@ -94,4 +90,4 @@ Primitive index_along() {
           nullptr,       samples};
 }
 
-}  // namespace wide
+}  // namespace wide::index_along_primitive

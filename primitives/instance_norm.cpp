@@ -4,7 +4,7 @@
 #include "primitives/kernels/rows.h"
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::instance_norm_primitive {
 namespace {
 
 enum { kX, kWeight, kBias, kMean, kVariance, kFromInput, kMomentum, kEps };
@@ -34,7 +34,7 @@ Kernel prepare_one_pass(const Call& call, const Offer&) {
   return [call, eps = call.real(kEps)](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto& x = in[*call.operand_of(kX)];
     out[0] = kernels::normalize_groups(x, x.size(2), front_or_none(call, kWeight, in),
-                                       front_or_none(call, kBias, in), eps);
+                                       front_or_none(call, kBias, in), eps, kernels::Norm::kInstance);
   };
 }
 
@@ -72,4 +72,4 @@ Primitive instance_norm() {
           samples};
 }
 
-}  // namespace wide
+}  // namespace wide::instance_norm_primitive

@@ -9,7 +9,7 @@
 #include "primitives/kernels/rows.h"
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::layer_norm_primitive {
 namespace {
 
 enum { kX, kShape, kWeight, kBias };
@@ -145,4 +145,4 @@ Primitive layer_norm() {
           samples};
 }
 
-}  // namespace wide
+}  // namespace wide::layer_norm_primitive

@@ -5,7 +5,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::linalg_primitive {
 namespace {
 
 struct Rule {
@@ -111,4 +111,4 @@ Primitive linalg() {
   return {"linalg", ops(), nullptr, {{"batched", ask, prepare}}, nullptr, samples};
 }
 
-}  // namespace wide
+}  // namespace wide::linalg_primitive

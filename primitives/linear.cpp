@@ -8,7 +8,7 @@
 #include "primitives/kernels/small_gemm.h"
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::linear_primitive {
 namespace {
 
 enum { kX, kW, kBias, kActivation };
@@ -65,8 +65,7 @@ Kernel prepare_baddbmm(const Call& call, const Offer&) {
   const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
   return activated(call, [call, shape](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto features = shape.back();
-    auto x = front_or_none(call, kX, in);
-    x = x.reshape({call.members, -1, x.size(-1)});
+    const auto x = with_rows(front_or_none(call, kX, in));
     const auto wt = front_or_none(call, kW, in).transpose(1, 2);
     const auto bias = front_or_none(call, kBias, in);
     const auto y = bias.defined() ? at::baddbmm(bias.unsqueeze(1), x, wt) : at::bmm(x, wt);
@@ -88,7 +87,7 @@ Kernel prepare_einsum(const Call& call, const Offer&) {
   return activated(call, [call, shape](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     auto x = in[*call.operand_of(kX)];
     const bool mapped = is_mapped(call, kX);
-    x = mapped ? x.reshape({call.members, -1, x.size(-1)}) : x.reshape({-1, x.size(-1)});
+    x = mapped ? with_rows(x) : with_rows(x.unsqueeze(0)).squeeze(0);
     auto y = at::einsum(mapped ? "nbi,noi->nbo" : "bi,noi->nbo", {x, front_or_none(call, kW, in)});
     if (const auto bias = front_or_none(call, kBias, in); bias.defined()) y = y + bias.unsqueeze(1);
     out[0] = y.reshape(shape);
@@ -236,4 +235,4 @@ Primitive linear() {
       samples};
 }
 
-}  // namespace wide
+}  // namespace wide::linear_primitive

@@ -2,7 +2,7 @@
 // share.
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::lookup_primitive {
 namespace {
 
 // Where the elements and what they are compared with stand among the arguments.
@@ -51,4 +51,4 @@ Primitive lookup() {
           samples};
 }
 
-}  // namespace wide
+}  // namespace wide::lookup_primitive

@@ -8,7 +8,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::loss_primitive {
 namespace {
 
 enum { kNone, kMean, kSum };
@@ -52,10 +52,18 @@ Kernel prepare(const Call& call, const Offer&) {
   wide.arguments[index] = {std::int64_t{kNone}};
 
   const auto rank = call.operands[0].type.rank();
-  const auto run =
-      boxed(call, std::move(wide), [rank, operands = call.operands](std::size_t i, const at::Tensor& x) {
-        return operands[i].mapped ? align_front(x, operands[i].type, rank) : x;
-      });
+  // These want input and target of one size and do not broadcast them.
+  const bool same_sizes = call.node.op.starts_with("aten.binary_cross_entropy") ||
+                          call.node.op == "aten.soft_margin_loss.default";
+  const auto adapt = [=, operands = call.operands, members = call.members](std::size_t i,
+                                                                           const at::Tensor& x) {
+    if (operands[i].mapped) return align_front(x, operands[i].type, rank);
+    if (!same_sizes || i > 1) return x;
+    auto sizes = x.sizes().vec();
+    sizes.insert(sizes.begin(), members);
+    return x.unsqueeze(0).expand(sizes);
+  };
+  const auto run = boxed(call, std::move(wide), adapt);
   return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     run(in, out);
     if (reduction == kMean) out[0] = out[0].flatten(1).mean(1);
@@ -77,6 +85,18 @@ std::vector<Sample> samples(std::int64_t members) {
        "aten.binary_cross_entropy_with_logits.default",
        {x, y, {}, {}, by(kMean)},
        {{{5, 7}}, probability}},
+      {"logits, shared target",
+       "aten.binary_cross_entropy_with_logits.default",
+       {x, y, {}, {}, by(kNone)},
+       {{{5, 7}}, {{5, 7}, false, at::kFloat, 10, true}}},
+      {"soft margin, shared target",
+       "aten.soft_margin_loss.default",
+       {x, y, by(kMean)},
+       {{{5, 7}}, {{5, 7}, false}}},
+      {"logits, shared input",
+       "aten.binary_cross_entropy_with_logits.default",
+       {x, y, {}, {}, by(kSum)},
+       {{{5, 7}, false}, probability}},
       {"kl_div", "aten.kl_div.default", {x, y, by(kSum), {false}}, {{{5, 7}}, probability}},
       {"B equals N",
        "aten.mse_loss.default",
@@ -97,4 +117,4 @@ Primitive loss() {
   return {"loss", ops(), nullptr, {{"batched", ask, prepare}}, nullptr, samples};
 }
 
-}  // namespace wide
+}  // namespace wide::loss_primitive

@@ -2,7 +2,7 @@
 //   x, indices [N·B, C, …]; indices count within a channel, so they stay as they are
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::max_unpool_primitive {
 namespace {
 
 Answer ask(const Call& call) {
@@ -48,4 +48,4 @@ Primitive max_unpool() {
           nullptr,      samples};
 }
 
-}  // namespace wide
+}  // namespace wide::max_unpool_primitive

@@ -6,7 +6,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::pad_primitive {
 namespace {
 
 enum { kX, kPad, kMode };
@@ -66,4 +66,4 @@ Primitive pad() {
           samples};
 }
 
-}  // namespace wide
+}  // namespace wide::pad_primitive

@@ -8,7 +8,7 @@
 #include "core/operators.h"
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::pointwise_primitive {
 namespace {
 
 // Pointwise in meaning, but not tagged so by ATen.
@@ -171,4 +171,4 @@ Primitive pointwise() {
   return {"pointwise", {}, matches, {{"passthrough", ask, prepare}}, nullptr, samples};
 }
 
-}  // namespace wide
+}  // namespace wide::pointwise_primitive

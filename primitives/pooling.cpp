@@ -5,7 +5,7 @@
 #include "primitives/kernels/max_pool.h"
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::pooling_primitive {
 namespace {
 
 // The spatial axes that the operator's name says; the input has a batch axis if its rank is two more.
@@ -123,4 +123,4 @@ Primitive pooling() {
           samples};
 }
 
-}  // namespace wide
+}  // namespace wide::pooling_primitive

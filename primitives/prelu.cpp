@@ -4,7 +4,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::prelu_primitive {
 namespace {
 
 enum { kX, kSlope };
@@ -66,4 +66,4 @@ Primitive prelu() {
   return {"prelu", {"aten.prelu.default"}, nullptr, {{"wide", ask, prepare}}, nullptr, samples};
 }
 
-}  // namespace wide
+}  // namespace wide::prelu_primitive

@@ -8,7 +8,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::reduction_primitive {
 namespace {
 
 // Reductions whose second argument is the axes: None or [] means all.
@@ -166,4 +166,4 @@ Primitive reduction() {
   return {"reduction", ops(), nullptr, {{"batched", ask, prepare}}, nullptr, samples};
 }
 
-}  // namespace wide
+}  // namespace wide::reduction_primitive

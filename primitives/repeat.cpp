@@ -1,7 +1,7 @@
 // Wide repeat and tile: the member's axes repeat, the model axis does not.
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::repeat_primitive {
 namespace {
 
 enum { kX, kRepeats };
@@ -53,4 +53,4 @@ Primitive repeat() {
           nullptr,  samples};
 }
 
-}  // namespace wide
+}  // namespace wide::repeat_primitive

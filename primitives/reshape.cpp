@@ -5,7 +5,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::reshape_primitive {
 namespace {
 
 // The wide node for a layout, or nothing where the layout does not allow it.
@@ -56,6 +56,12 @@ std::optional<Node> same_node(const Call& call, Layout layout) {
   return call.node;
 }
 
+// Of matrices: their two axes are the last ones.
+std::optional<Node> matrix_node(const Call& call, Layout layout) {
+  if (layout == Layout::kPacked && call.operands[0].type.rank() < 4) return std::nullopt;
+  return call.node;
+}
+
 struct Rule {
   std::string_view op;
   Rewrite rewrite;
@@ -68,8 +74,8 @@ constexpr std::array kRules = {
     Rule{"aten.select.int", cut_node},
     Rule{"aten.view_as_complex.default", same_node},
     Rule{"aten.view_as_real.default", same_node},
-    Rule{"aten.tril.default", same_node},
-    Rule{"aten.triu.default", same_node},
+    Rule{"aten.tril.default", matrix_node},
+    Rule{"aten.triu.default", matrix_node},
 };
 
 Rewrite rewrite_of(const Call& call) {
@@ -119,6 +125,8 @@ std::vector<Sample> samples(std::int64_t members) {
       {"select of a vector", "aten.select.int", {x, zero, two}, {{{5}}}},
       {"select in the image", "aten.select.int", {x, two, one}, {{{2, 3, 5, 4}}}},
       {"triu", "aten.triu.default", {x, one}, {{{5, 7}}}},
+      {"triu of a stack", "aten.triu.default", {x, zero}, {{{5, 3, 7}}}},
+      {"tril of an image", "aten.tril.default", {x, zero}, {{{2, 3, 4, 5}}}},
       {"B equals N", "aten.permute.default", {x, i({1, 0})}, {{{members, members}}}},
   };
 }
@@ -135,4 +143,4 @@ Primitive reshape() {
   return {"reshape", ops(), nullptr, {{"passthrough", ask, prepare}}, nullptr, samples};
 }
 
-}  // namespace wide
+}  // namespace wide::reshape_primitive

@@ -10,7 +10,7 @@
 #include "primitives/recurrent.h"
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::rnn_primitive {
 namespace {
 
 using recurrent::Cell;
@@ -151,7 +151,7 @@ class Sequence {
 
  private:
   at::Tensor walk(const Chain& chain, const at::Tensor& x, bool backwards, recurrent::State& state) const {
-    const auto rows = x.reshape({shape_.members, -1, x.size(-1)});
+    const auto rows = with_rows(x);
     const auto inputs = recurrent::product(rows, chain.w_ih, chain.b_ih).unflatten(1, {x.size(1), x.size(2)});
     std::vector<at::Tensor> outputs(static_cast<std::size_t>(shape_.steps));
     for (std::int64_t i = 0; i < shape_.steps; ++i) {
@@ -257,4 +257,4 @@ Primitive rnn() {
           alone};
 }
 
-}  // namespace wide
+}  // namespace wide::rnn_primitive

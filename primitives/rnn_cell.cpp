@@ -4,7 +4,7 @@
 #include "primitives/recurrent.h"
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::rnn_cell_primitive {
 namespace {
 
 using recurrent::Cell;
@@ -114,4 +114,4 @@ Primitive rnn_cell() {
           alone};
 }
 
-}  // namespace wide
+}  // namespace wide::rnn_cell_primitive

@@ -1,7 +1,7 @@
 // Wide softmax and log_softmax: along one axis of each member.
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::softmax_primitive {
 namespace {
 
 enum { kX, kDim };
@@ -46,4 +46,4 @@ Primitive softmax() {
           samples};
 }
 
-}  // namespace wide
+}  // namespace wide::softmax_primitive

@@ -4,7 +4,7 @@
 
 #include "primitives/support.h"
 
-namespace wide {
+namespace wide::stft_primitive {
 namespace {
 
 // Axes of one member's signal without a batch.
@@ -54,4 +54,4 @@ Primitive stft() {
           nullptr, samples};
 }
 
-}  // namespace wide
+}  // namespace wide::stft_primitive

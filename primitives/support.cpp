@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <memory>
 
 #include "core/operators.h"
@@ -80,6 +82,13 @@ Kernel keep_promises(const Call& call, const Offer& offer, Kernel kernel) {
 
 Kernel boxed_as_offered(const Call& call, const Offer& offer, Adapt adapt) {
   return keep_promises(call, offer, boxed(call, call.node, std::move(adapt)));
+}
+
+void check_indices(const at::Tensor& index, std::int64_t least, std::int64_t extent, const char* what) {
+  if (index.numel() == 0) return;
+  const auto [low, high] = at::aminmax(index);
+  TORCH_CHECK_INDEX(low.item<std::int64_t>() >= least && high.item<std::int64_t>() < extent,
+                    "index out of range in ", what, " of ", extent);
 }
 
 Answer ask_one_pass_norm(const Call& call) {
@@ -162,6 +171,25 @@ at::Tensor front_or_none(const Call& call, std::size_t index, std::span<const at
   const auto& tensor = operands[*operand];
   if (call.operands[*operand].mapped) return tensor;
   return convert(tensor, Layout::kShared, Layout::kFront, call.operands[*operand].type, call.members);
+}
+
+bool all_finite(const at::Tensor& tensor) {
+  if (!tensor.is_cpu()) return true;
+  if (tensor.scalar_type() != at::kFloat || !tensor.is_contiguous())
+    return at::isfinite(tensor).all().item<bool>();
+  // By bits, so that the compiler may look at many at once.
+  constexpr std::uint32_t kExponent = 0x7f800000U;
+  const auto* numbers = tensor.const_data_ptr<float>();
+  std::uint32_t odd = 0;
+  for (std::int64_t i = 0; i < tensor.numel(); ++i)
+    odd |= (std::bit_cast<std::uint32_t>(numbers[i]) & kExponent) == kExponent ? 1U : 0U;
+  return odd == 0;
+}
+
+at::Tensor with_rows(const at::Tensor& tensor) {
+  const auto sizes = tensor.sizes();
+  const auto rows = c10::multiply_integers(sizes.slice(1, sizes.size() - 2));
+  return tensor.reshape({sizes.front(), rows, sizes.back()});
 }
 
 }  // namespace wide

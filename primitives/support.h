@@ -41,6 +41,10 @@ std::optional<Offer> elementwise_offer(const Call& call, Layout layout);
 /// A norm of the mapped operand of argument 0 in one pass by kernels/rows.h, members in front; or why not.
 Answer ask_one_pass_norm(const Call& call);
 
+/// Throws c10::IndexError unless every index lies in [least, extent): strategies that put the members' axes
+/// end to end would take a neighbour's element. `what` says whose extent that is.
+void check_indices(const at::Tensor& index, std::int64_t least, std::int64_t extent, const char* what);
+
 /// Integers as an argument.
 Argument ints_argument(const std::vector<std::int64_t>& values);
 
@@ -59,5 +63,12 @@ inline bool is_mapped(const Call& call, std::size_t index) {
 /// `tensor` of operand `index` with the model axis in front, [N, …]; an undefined tensor when the argument is
 /// None.
 at::Tensor front_or_none(const Call& call, std::size_t index, std::span<const at::Tensor> operands);
+
+/// Whether a tensor on the CPU holds neither NaN nor infinities; true on other devices, which are not waited
+/// for.
+bool all_finite(const at::Tensor& tensor);
+
+/// [N, …, K] as [N, rows, K]; all between is counted, so that K may be 0.
+at::Tensor with_rows(const at::Tensor& tensor);
 
 }  // namespace wide

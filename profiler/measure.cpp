@@ -56,9 +56,17 @@ std::int64_t batch_for(double run_us, double min_sample_us) {
 /// Nanoseconds of `runs` runs.
 std::int64_t nanoseconds_of(const Contender& contender, std::int64_t runs, Clock& clock) {
   if (contender.run_elsewhere) return contender.run_elsewhere(runs);
-  const auto start = clock.nanoseconds();
-  for (std::int64_t i = 0; i < runs; ++i) contender.run();
-  return clock.nanoseconds() - start;
+  std::int64_t total = 0;
+  for (std::int64_t done = 0; done < runs;) {
+    const auto left = runs - done;
+    const auto ready = contender.prepare ? std::clamp<std::int64_t>(contender.prepare(left), 1, left) : left;
+    const auto start = clock.nanoseconds();
+    for (std::int64_t i = 0; i < ready; ++i) contender.run();
+    total += clock.nanoseconds() - start;
+    if (contender.finished) contender.finished();
+    done += ready;
+  }
+  return total;
 }
 
 /// Runs until the medians of the last three windows agree and no longer fall, or a cap.
@@ -130,7 +138,8 @@ constexpr int kFewestRounds = 3;  // an interval of a median needs as many
 
 /// Runs rounds into `result` until the rule or the caller ends them.
 StopReason run_rounds(std::span<const Contender> contenders, const StoppingRule& rule, Clock& clock,
-                      const std::function<bool()>& cancelled, Measurement& result) {
+                      const std::function<bool()>& cancelled, const std::function<void()>& after_round,
+                      Measurement& result) {
   const int count = static_cast<int>(result.contenders.size());
   const auto whole_blocks = [&](int rounds) { return std::max(1, (rounds + count - 1) / count) * count; };
   const int min_rounds = whole_blocks(rule.min_rounds);
@@ -156,6 +165,7 @@ StopReason run_rounds(std::span<const Contender> contenders, const StoppingRule&
       result.samples.push_back(sample);
     }
     ++result.rounds;
+    if (after_round) after_round();
     if (result.rounds >= next_check) {
       if (is_precise(result, rule.relative_width)) return StopReason::kPrecision;
       next_check = whole_blocks(static_cast<int>(std::ceil(result.rounds * kRecheckGrowth)));
@@ -202,7 +212,8 @@ std::vector<std::vector<int>> balanced_orders(int count, int rounds, std::uint64
 }
 
 Measurement measure(std::span<const Contender> contenders, const StoppingRule& rule, std::uint64_t seed,
-                    Clock& clock, const std::function<bool()>& cancelled) {
+                    Clock& clock, const std::function<bool()>& cancelled,
+                    const std::function<void()>& after_round) {
   if (contenders.empty()) throw Error("measure", "there is nothing to measure: give at least one contender");
   const std::function<bool()> stop = cancelled ? cancelled : [] { return false; };
   Measurement result;
@@ -214,7 +225,7 @@ Measurement measure(std::span<const Contender> contenders, const StoppingRule& r
   }
   result.contenders.push_back(contenders[0].name + "'");
   result.warmup.push_back(result.warmup[0]);
-  result.stop_reason = run_rounds(contenders, rule, clock, stop, result);
+  result.stop_reason = run_rounds(contenders, rule, clock, stop, after_round, result);
   result.seconds = seconds_between(start, clock.nanoseconds());
   return result;
 }

@@ -19,6 +19,11 @@ struct Contender {
   /// Does the work so many times in another process and returns the nanoseconds they took there, all
   /// together: the way there and back is not part of the work. See Note [Other processes].
   std::function<std::int64_t(std::int64_t runs)> run_elsewhere = {};
+  /// Gives the next `run`s something new to work on, while the clock stands: told how many are wanted,
+  /// answers for how many of these it has (1 at least), and is asked again before the others. May be empty.
+  std::function<std::int64_t(std::int64_t runs)> prepare = {};
+  /// Called while the clock stands, after the runs that `prepare` answered for. May be empty.
+  std::function<void()> finished = {};
 };
 
 /// When warm-up and rounds end. Every field has a cap or a floor, so a measurement always ends.
@@ -72,10 +77,11 @@ struct Measurement {
 
 /// Measures `contenders`, of which the first is the one under test ("wide") and the rest are its rivals. An
 /// A/A twin of the first takes part in every round. `cancelled` (may be empty) is asked between any two runs
-/// of a batch's worth of work. Exceptions of a contender pass through. Throws wide::Error when there is no
-/// contender.
+/// of a batch's worth of work; `after_round` (may be empty) is called between rounds. Exceptions of a
+/// contender pass through. Throws wide::Error when there is no contender.
 Measurement measure(std::span<const Contender> contenders, const StoppingRule& rule, std::uint64_t seed,
-                    Clock& clock, const std::function<bool()>& cancelled);
+                    Clock& clock, const std::function<bool()>& cancelled,
+                    const std::function<void()>& after_round = {});
 
 /// The order of contenders in `rounds` rounds: [round][position] -> contender. Every block of `count` rounds
 /// is a Latin square, drawn at random from `seed`: each contender holds each position (hence the lead) once.

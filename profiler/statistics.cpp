@@ -158,12 +158,30 @@ double indifference(const Interval& noise, double minimum_effect) {
   return std::max({minimum_effect, noise.high - 1, 1 / noise.low - 1});
 }
 
-Effect judge(const Interval& speedup, const Interval& noise, double minimum_effect) {
+Interval widened(const Interval& ratio, double spread) {
+  if (!ratio.known() || !(ratio.low > 0) || !(spread >= 0)) return {};
+  const double more = kNormal95 * spread, middle = std::log(ratio.value);
+  return {ratio.value, std::exp(middle - std::hypot(middle - std::log(ratio.low), more)),
+          std::exp(middle + std::hypot(std::log(ratio.high) - middle, more))};
+}
+
+double p_of(const Interval& ratio) {
+  if (!ratio.known() || !(ratio.low > 0)) return kUnknown;
+  const double error = std::log(ratio.high / ratio.low) / (2 * kNormal95),
+               effect = std::abs(std::log(ratio.value));
+  if (error > 0) return std::erfc(effect / error / std::numbers::sqrt2);
+  return effect > 0 ? 0 : 1;
+}
+
+Effect judge(const Interval& speedup, const Interval& noise, double minimum_effect, double spread) {
   const double band = indifference(noise, minimum_effect);
-  if (!speedup.known() || std::isnan(band)) return Effect::kInconclusive;
-  if (speedup.low > 1 && speedup.value > 1 + band) return Effect::kFaster;
-  if (speedup.high < 1 && speedup.value < 1 / (1 + band)) return Effect::kSlower;
-  if (speedup.low >= 1 / (1 + band) && speedup.high <= 1 + band) return Effect::kSame;
+  const Interval wide = widened(speedup, spread);
+  if (!wide.known() || !(indifference(noise, 0) <= kMostNoise) || !(wide.high <= kMostWidth * wide.low))
+    return Effect::kInconclusive;
+  if (wide.low > 1 && speedup.value > 1 + band) return Effect::kFaster;
+  if (wide.high < 1 && speedup.value < 1 / (1 + band)) return Effect::kSlower;
+  const double unseen = std::max(1 + band, std::exp(kNormal95 * spread));
+  if (speedup.low >= 1 / unseen && speedup.high <= unseen) return Effect::kSame;
   return Effect::kInconclusive;
 }
 

@@ -12,7 +12,7 @@
 namespace wide::profiler {
 
 /// Raised when a stored interval or summary would come out differently from the same samples.
-inline constexpr int kStatisticsVersion = 1;
+inline constexpr int kStatisticsVersion = 2;
 inline constexpr int kResamples = 2000;
 inline constexpr double kNormal95 = 1.959963984540054;  ///< 97.5 % quantile of the normal distribution
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
@@ -69,11 +69,26 @@ Interval noise_floor(const Measurement& measurement);
 /// Smallest effect that may be called faster or slower, whatever its significance.
 inline constexpr double kMinimumEffect = 0.02;
 
+/// Beyond that the same work measured twice shows that the machine had other things to do: no verdict.
+inline constexpr double kMostNoise = 0.25;
+/// Nor from an interval whose ends differ by more than this factor.
+inline constexpr double kMostWidth = 4;
+/// How much processes of the same program differ (standard deviation of the logarithm of a ratio), where
+/// nothing is known of the case: 1 to 3 % are usual, 10 % happen.
+inline constexpr double kAssumedSpread = 0.04;
+
+/// An interval from the rounds of one process, with the `spread` between processes in it.
+Interval widened(const Interval& ratio, double spread);
+/// Two-sided p-value of "no difference" for a ratio, by its interval. NaN when not known.
+double p_of(const Interval& ratio);
+
 /// Half-width of the band that counts as no change: the larger of `minimum_effect` and the noise floor's
 /// reach.
 double indifference(const Interval& noise, double minimum_effect = kMinimumEffect);
-/// faster/slower: the interval excludes 1 and the value lies outside the band; same: the interval lies within
-/// the band; else, and whenever a number is unknown, inconclusive.
-Effect judge(const Interval& speedup, const Interval& noise, double minimum_effect = kMinimumEffect);
+/// faster/slower: the interval, widened by `spread`, excludes 1 and the value lies outside the band; same:
+/// the interval lies within what the band or processes show; else, and whenever a number is unknown, the
+/// noise above kMostNoise or the interval wider than kMostWidth, inconclusive.
+Effect judge(const Interval& speedup, const Interval& noise, double minimum_effect = kMinimumEffect,
+             double spread = 0);
 
 }  // namespace wide::profiler

@@ -27,13 +27,12 @@ std::set<std::string> unsteady_cases(const Side& baseline, const BaselineOptions
   const Cases cases(baseline);
   std::vector<CaseSpread> spreads;
   std::vector<double> variances;
-  for (const auto& key : cases.order) {
-    const Observed& seen = cases.by_key.at(key);
+  for (const Observed& seen : cases.all) {
     if (!seen.trouble.empty() || seen.passed.size() < 2) continue;
     const auto sample = sample_of(seen, common_rival(seen, seen));
     if (!sample) continue;
     const double degrees = sample->count() - 1;
-    spreads.push_back({&key, sample->squares(), sample->count()});
+    spreads.push_back({&seen.any->key, sample->squares(), sample->count()});
     variances.push_back(sample->squares() / degrees / median_of_chi_square(degrees));
   }
   std::set<std::string> keys;

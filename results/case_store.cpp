@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "results/json_fields.h"
@@ -24,14 +26,16 @@ constexpr char kCaseColumns[] = R"(
     noise, noise_low, noise_high, rounds, stop_reason, compile_us, first_run_us, peak_memory_bytes, plan,
     run_case.started, seconds, seed, load_1min, cpu_mhz, model_hash)";
 
+constexpr int kFirstOfDetails = 4;  // of these columns
+constexpr char kUpdateSums[] = "UPDATE run_case SET details_sum = ?, samples_sum = ? WHERE id = ?";
+
 constexpr char kOfRun[] = " FROM run_case WHERE run_id = ? ORDER BY id";
 
-// A case that was captured only is no measurement.
+// A case that was captured only is no measurement. In the order of the index: nothing is sorted.
 constexpr char kOfSubject[] = R"(
-  FROM run_case JOIN run ON run.id = run_id
-  WHERE subject = ? AND origin = 'measured' AND parent_id IS NULL
+  FROM run_case WHERE subject = ?
   AND NOT (verdict = 'skipped' AND EXISTS (SELECT 1 FROM trace WHERE case_id = run_case.id))
-  ORDER BY run.id, run_case.id)";
+  ORDER BY run_case.id)";
 
 constexpr char kInsertContender[] = R"(
   INSERT INTO contender (case_id, case_verdict, place, name, median_us, ci_low_us, ci_high_us, min_us, iqr_us, mad_us,
@@ -73,22 +77,27 @@ Summary read_summary(Columns& row) {
 class CaseReader {
  public:
   explicit CaseReader(SQLite::Database& db)
-      : contenders_(db, kSelectContenders), checks_(db, kSelectChecks), samples_(db, kSelectSamples) {}
+      : contenders_(db, kSelectContenders),
+        checks_(db, kSelectChecks),
+        samples_(db, kSelectSamples),
+        circumstances_(db, "SELECT sum, json FROM circumstances WHERE case_id = ?") {}
 
   /// `found` stands on a row of kCaseColumns.
-  MeasuredCase read(SQLite::Statement& found, bool with_samples);
+  CaseRecord read(const ManyRows& found, CaseParts parts);
 
  private:
   void read_contenders(std::int64_t id, CaseRecord& record, Checksum& sum);
   void read_checks(std::int64_t id, CaseRecord& record, Checksum& sum);
   void read_samples(std::int64_t id, CaseRecord& record, Checksum& sum);
 
-  SQLite::Statement contenders_, checks_, samples_;
+  void read_circumstances(std::int64_t id, CaseRecord& record, CaseParts parts);
+
+  ManyRows contenders_, checks_, samples_, circumstances_;
 };
 
 void CaseReader::read_contenders(std::int64_t id, CaseRecord& record, Checksum& sum) {
   contenders_.bind(1, id);
-  while (contenders_.executeStep()) {
+  while (contenders_.step()) {
     Columns row(contenders_);
     row.into(&sum);
     const int place = row.small();
@@ -103,12 +112,11 @@ void CaseReader::read_contenders(std::int64_t id, CaseRecord& record, Checksum& 
       record.rivals.push_back(std::move(rival));
     }
   }
-  contenders_.reset();
 }
 
 void CaseReader::read_checks(std::int64_t id, CaseRecord& record, Checksum& sum) {
   checks_.bind(1, id);
-  while (checks_.executeStep()) {
+  while (checks_.step()) {
     Columns row(checks_);
     row.into(&sum);
     Check check;
@@ -121,12 +129,11 @@ void CaseReader::read_checks(std::int64_t id, CaseRecord& record, Checksum& sum)
     check.text = row.text();
     record.checks.push_back(std::move(check));
   }
-  checks_.reset();
 }
 
 void CaseReader::read_samples(std::int64_t id, CaseRecord& record, Checksum& sum) {
   samples_.bind(1, id);
-  while (samples_.executeStep()) {
+  while (samples_.step()) {
     Columns row(samples_);
     row.into(&sum);
     profiler::Sample sample;
@@ -137,7 +144,37 @@ void CaseReader::read_samples(std::int64_t id, CaseRecord& record, Checksum& sum
     sample.microseconds = row.real();
     record.samples.push_back(sample);
   }
-  samples_.reset();
+}
+
+void CaseReader::read_circumstances(std::int64_t id, CaseRecord& record, CaseParts parts) {
+  circumstances_.bind(1, id);
+  while (circumstances_.step()) {
+    Columns row(circumstances_);
+    Checksum read;
+    const auto sum = row.optional_integer();
+    const auto text = row.into(&read).text();
+    require_sum(sum, read, "the circumstances of case ", id);
+    if (parts == CaseParts::kCompared && text.find("disturbed") == text.npos) continue;
+    record.circumstances = circumstances_from_json(formats::parse_document(text));
+  }
+}
+
+/// What compare() looks at.
+CaseRecord read_compared_columns(Columns& row) {
+  CaseRecord record;
+  record.key = row.text();
+  record.subject = row.text();
+  record.n = row.skip(1).integer();
+  record.device = row.skip(1).text();
+  record.dtype = row.text();
+  record.mode = row.text();
+  record.strategy = row.text();
+  record.verdict = parse_verdict(row.text()).value_or(Verdict::kError);
+  record.reason = row.text();
+  record.noise_floor = row.skip(7).interval();
+  record.load_1min = row.skip(9).real();
+  record.model_hash = row.skip(1).text();
+  return record;
 }
 
 CaseRecord read_columns(Columns& row) {
@@ -172,28 +209,37 @@ CaseRecord read_columns(Columns& row) {
   return record;
 }
 
-MeasuredCase CaseReader::read(SQLite::Statement& found, bool with_samples) {
+CaseRecord CaseReader::read(const ManyRows& found, CaseParts parts) {
   Columns row(found);
   const std::int64_t id = row.integer();
-  MeasuredCase result{.run = row.integer(), .record = {}};
+  row.integer();  // run
   const auto details_sum = row.optional_integer(), samples_sum = row.optional_integer();
   Checksum details, samples;
-  result.record = read_columns(row.into(&details));
-  read_contenders(id, result.record, details);
-  read_checks(id, result.record, details);
-  const std::string what = "case " + std::to_string(id);
-  require_sum(details_sum, details, what);
-  if (!with_samples) return result;
-  read_samples(id, result.record, samples);
-  require_sum(samples_sum, samples, what);
+  row.into(&details);
+  const bool compared = parts == CaseParts::kCompared;
+  CaseRecord result = compared ? read_compared_columns(row) : read_columns(row);
+  read_contenders(id, result, details);
+  if (compared) {
+    checks_.bind(1, id);
+    while (checks_.step()) checks_.add(details);
+  } else {
+    read_checks(id, result, details);
+  }
+  read_circumstances(id, result, parts);
+  require_sum(details_sum, details, "case ", id);
+  if (parts != CaseParts::kAll) return result;
+  read_samples(id, result, samples);
+  require_sum(samples_sum, samples, "case ", id);
   return result;
 }
 
 }  // namespace
 
-void require_sum(const std::optional<std::int64_t>& stored, const Checksum& read, const std::string& what) {
-  if (!stored || *stored == read.value()) return;
-  throw SQLite::Exception(what + " is not what was stored", SQLITE_CORRUPT);
+void require_sum(const std::optional<std::int64_t>& stored, const Checksum& read, std::string_view what,
+                 std::int64_t id) {
+  if (stored && *stored == read.value()) return;
+  throw SQLite::Exception(std::string(what) + (id == 0 ? "" : std::to_string(id)) + " is not what was stored",
+                          SQLITE_CORRUPT);
 }
 
 Binder& Binder::text(std::string_view value) {
@@ -237,20 +283,19 @@ Binder& Binder::null() {
 }
 
 std::string Columns::text() {
-  auto value = next().getString();
+  std::string value(rows_.text(next_++));
   if (sum_ != nullptr) sum_->text(value);
   return value;
 }
 
 std::int64_t Columns::integer() {
-  const std::int64_t value = next().getInt64();
+  const std::int64_t value = rows_.integer(next_++);
   if (sum_ != nullptr) sum_->integer(value);
   return value;
 }
 
 double Columns::real() {
-  const auto column = next();
-  const double value = column.isNull() ? kUnknown : column.getDouble();
+  const double value = rows_.real(next_++);
   if (sum_ != nullptr) sum_->real(value);
   return value;
 }
@@ -264,14 +309,134 @@ Interval Columns::interval() {
 }
 
 std::optional<std::int64_t> Columns::optional_integer() {
-  const auto column = next();
-  if (column.isNull()) {
-    if (sum_ != nullptr) sum_->null();
-    return std::nullopt;
-  }
-  const std::int64_t value = column.getInt64();
-  if (sum_ != nullptr) sum_->integer(value);
+  const auto value = rows_.optional_integer(next_++);
+  if (sum_ != nullptr) value ? sum_->integer(*value) : sum_->null();
   return value;
+}
+
+Columns& Columns::skip(int count) {
+  if (sum_ != nullptr) rows_.add(*sum_, next_, next_ + count);
+  next_ += count;
+  return *this;
+}
+
+ManyRows::ManyRows(SQLite::Database& db, const std::string& sql) : db_(db.getHandle()) {
+  const int code = sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement_, nullptr);
+  if (code != SQLITE_OK) throw SQLite::Exception(db_, code);
+}
+
+ManyRows::~ManyRows() {
+  sqlite3_finalize(statement_);
+}
+
+void ManyRows::bind(int parameter, std::int64_t value) {
+  sqlite3_bind_int64(statement_, parameter, value);
+}
+
+void ManyRows::bind(int parameter, const std::string& value) {
+  sqlite3_bind_text(statement_, parameter, value.data(), static_cast<int>(value.size()), SQLITE_TRANSIENT);
+}
+
+bool ManyRows::step() {
+  const int code = sqlite3_step(statement_);
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) throw SQLite::Exception(db_, code);
+  sqlite3_reset(statement_);
+  return false;
+}
+
+std::int64_t ManyRows::integer(int column) const {
+  return sqlite3_column_int64(statement_, column);
+}
+
+std::optional<std::int64_t> ManyRows::optional_integer(int column) const {
+  if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
+  return integer(column);
+}
+
+double ManyRows::real(int column) const {
+  if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return kUnknown;
+  return sqlite3_column_double(statement_, column);
+}
+
+std::string_view ManyRows::text(int column) const {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
+void ManyRows::add(Checksum& sum, int first, int end) const {
+  if (end < 0) end = sqlite3_column_count(statement_);
+  for (int i = first; i < end; ++i) {
+    switch (sqlite3_column_type(statement_, i)) {
+      case SQLITE_NULL:
+        sum.null();
+        break;
+      case SQLITE_INTEGER:
+        sum.integer(integer(i));
+        break;
+      case SQLITE_FLOAT:
+        sum.real(sqlite3_column_double(statement_, i));
+        break;
+      default:
+        sum.text(text(i));
+    }
+  }
+}
+
+namespace {
+
+/// The sum over a case, whose row of kCaseColumns `found` stands on, and over its contenders and checks.
+class DetailsSum {
+ public:
+  explicit DetailsSum(SQLite::Database& db)
+      : contenders_(db, kSelectContenders), checks_(db, kSelectChecks) {}
+  /// `point`, where given, gets its median of wide and the names of its rivals.
+  Checksum of(const ManyRows& found, TrendPoint* point = nullptr) {
+    constexpr int kPlace = 0, kName = 1, kMedian = 2;  // columns of kSelectContenders
+    Checksum sum;
+    found.add(sum, kFirstOfDetails);
+    contenders_.bind(1, found.integer(0));
+    rivals_.clear();
+    while (contenders_.step()) {
+      contenders_.add(sum);
+      if (point == nullptr) continue;
+      if (contenders_.integer(kPlace) == 0) {
+        point->wide_us = contenders_.real(kMedian);
+      } else {
+        rivals_.emplace_back(contenders_.text(kName));
+      }
+    }
+    std::sort(rivals_.begin(), rivals_.end());
+    for (const auto& rival : rivals_) point->rivals.append(point->rivals.empty() ? "" : ",").append(rival);
+    checks_.bind(1, found.integer(0));
+    while (checks_.step()) checks_.add(sum);
+    return sum;
+  }
+
+ private:
+  ManyRows contenders_, checks_;
+  std::vector<std::string> rivals_;
+};
+
+}  // namespace
+
+void fill_case_sums(SQLite::Database& db) {
+  std::vector<std::array<std::int64_t, 3>> sums;
+  ManyRows found(db, std::string(kCaseColumns) + " FROM run_case WHERE details_sum IS NULL"),
+      samples(db, kSelectSamples);
+  DetailsSum details(db);
+  while (found.step()) {
+    Checksum of_samples;
+    samples.bind(1, found.integer(0));
+    while (samples.step()) samples.add(of_samples);
+    sums.push_back({details.of(found).value(), of_samples.value(), found.integer(0)});
+  }
+  SQLite::Statement update(db, kUpdateSums);
+  for (const auto& [of_details, of_samples, id] : sums) {
+    Binder(update).integer(of_details).integer(of_samples).integer(id);
+    update.exec();
+    update.reset();
+  }
 }
 
 CaseWriter::CaseWriter(SQLite::Database& db)
@@ -280,7 +445,8 @@ CaseWriter::CaseWriter(SQLite::Database& db)
       contender_(db, kInsertContender),
       check_(db, "INSERT INTO check_result VALUES (?,?,?,?,?,?,?,?,?,?)"),
       sample_(db, "INSERT INTO sample VALUES (?,?,?,?,?,?,?)"),
-      sums_(db, "UPDATE run_case SET details_sum = ?, samples_sum = ? WHERE id = ?") {}
+      sums_(db, kUpdateSums),
+      circumstances_(db, "INSERT INTO circumstances VALUES (?,?,?)") {}
 
 void CaseWriter::insert_contenders(std::int64_t id, const CaseRecord& record, Checksum& sum) {
   const auto add = [&](int place, std::string_view contender, const Summary& time, double first_run_us,
@@ -323,6 +489,17 @@ void CaseWriter::insert_samples(std::int64_t id, const CaseRecord& record, Check
   }
 }
 
+void CaseWriter::insert_circumstances(std::int64_t id, const CaseRecord& record) {
+  const auto known = to_json(record.circumstances);
+  if (known.empty()) return;
+  Checksum sum;
+  Binder binder(circumstances_);
+  binder.integer(id).into(sum).json(known);
+  circumstances_.bind(3, sum.value());
+  circumstances_.exec();
+  circumstances_.reset();
+}
+
 void CaseWriter::insert(std::int64_t run, const CaseRecord& record) {
   Checksum details, samples;
   Binder binder(case_);
@@ -346,27 +523,58 @@ void CaseWriter::insert(std::int64_t run, const CaseRecord& record) {
   insert_contenders(id, record, details);
   insert_checks(id, record, details);
   insert_samples(id, record, samples);
+  insert_circumstances(id, record);
   Binder(sums_).integer(details.value()).integer(samples.value()).integer(id);
   sums_.exec();
   sums_.reset();
 }
 
-std::vector<CaseRecord> select_cases(SQLite::Database& db, std::int64_t run, bool with_samples) {
-  SQLite::Statement select(db, std::string(kCaseColumns) + kOfRun);
+std::vector<CaseRecord> select_cases(SQLite::Database& db, std::int64_t run, CaseParts parts) {
+  ManyRows count(db, "SELECT count(*) FROM run_case WHERE run_id = ?");
+  count.bind(1, run);
+  count.step();
+  ManyRows select(db, std::string(kCaseColumns) + kOfRun);
   select.bind(1, run);
   CaseReader reader(db);
   std::vector<CaseRecord> cases;
-  while (select.executeStep()) cases.push_back(reader.read(select, with_samples).record);
+  cases.reserve(static_cast<std::size_t>(count.integer(0)));
+  while (select.step()) cases.push_back(reader.read(select, parts));
   return cases;
 }
 
-std::vector<MeasuredCase> select_subject(SQLite::Database& db, const std::string& subject) {
-  SQLite::Statement select(db, std::string(kCaseColumns) + kOfSubject);
-  Binder(select).text(subject);
-  CaseReader reader(db);
-  std::vector<MeasuredCase> cases;
-  while (select.executeStep()) cases.push_back(reader.read(select, /*with_samples=*/false));
-  return cases;
+std::vector<TrendPoint> select_subject(SQLite::Database& db, const std::string& subject,
+                                       const std::map<std::int64_t, RunRow>& runs) {
+  ManyRows found(db, std::string(kCaseColumns) + kOfSubject);
+  found.bind(1, subject);
+  DetailsSum details(db);
+  std::vector<TrendPoint> points;
+  while (found.step()) {
+    const auto of_run = runs.find(found.integer(1));
+    if (of_run == runs.end()) throw SQLite::Exception("run without a machine", SQLITE_CORRUPT);
+    const auto& [run, machine_key] = of_run->second;
+    if (run.origin != "measured" || run.parent != 0) continue;
+    TrendPoint& point = points.emplace_back();
+    require_sum(found.optional_integer(2), details.of(found, &point), "case ", found.integer(0));
+    point.run = run.id;
+    point.started = run.started;
+    point.git_commit = run.git_commit;
+    point.machine_key = machine_key;
+    point.threads = run.threads;
+    point.key = found.text(4);
+    point.n = found.integer(7);
+    point.shape = found.text(8);
+    point.device = found.text(9);
+    point.dtype = found.text(10);
+    point.mode = found.text(11);
+    point.strategy = found.text(12);
+    point.verdict = parse_verdict(found.text(13)).value_or(Verdict::kError);
+    point.speedup = {found.real(15), found.real(16), found.real(17)};
+    point.model_hash = found.text(36);
+  }
+  const auto is_older = [](const TrendPoint& a, const TrendPoint& b) { return a.run < b.run; };
+  if (!std::is_sorted(points.begin(), points.end(), is_older))  // a run was resumed after others
+    std::stable_sort(points.begin(), points.end(), is_older);
+  return points;
 }
 
 }  // namespace wide::results

@@ -39,7 +39,8 @@
 namespace wide::results {
 namespace {
 
-constexpr double kAssumedSpread = 0.04;   // between runs of one case, where nothing can be estimated
+using profiler::kAssumedSpread;  // between runs of one case, where nothing can be estimated
+
 constexpr std::size_t kFewestCases = 8;   // whose changes show a spread
 constexpr double kFewestDegrees = 10;     // of freedom in repeated runs that show how much runs differ
 constexpr double kPriorDegrees = 10;      // weight of the spread over all cases, where it cannot be estimated
@@ -186,9 +187,22 @@ double own_spread(const Pair& pair) {
   return distances.empty() ? 0 : 1.4826 * profiler::median(distances);
 }
 
+/// Distance that chance exceeds in 5 %, in standard errors. Many cases have the same degrees of freedom.
+class Reach {
+ public:
+  double of(double degrees) {
+    const auto [known, is_new] = known_.try_emplace(degrees);
+    if (is_new) known->second = student_quantile(0.05, degrees);
+    return known->second;
+  }
+
+ private:
+  std::map<double, double> known_;
+};
+
 /// Numbers of one case, the verdict still open.
 void estimate(const Pair& pair, const Spread& spread, const std::optional<Prior>& prior, double tail,
-              CaseChange& result) {
+              Reach& reaches, CaseChange& result) {
   double variance = spread.variance;
   double degrees = tail;
   if (pair.degrees() > 0 && prior) {
@@ -198,7 +212,7 @@ void estimate(const Pair& pair, const Spread& spread, const std::optional<Prior>
   variance = std::max(variance, pair.within());
   const double change = pair.change();
   result.standard_error = std::sqrt(variance * pair.scale());
-  const double reach = student_quantile(0.05, degrees) * result.standard_error;
+  const double reach = reaches.of(degrees) * result.standard_error;
   result.ratio = {std::exp(change), std::exp(change - reach), std::exp(change + reach)};
   result.p = result.standard_error > 0 ? student_p(change / result.standard_error, degrees)
                                        : (change == 0 ? 1.0 : 0.0);
@@ -237,7 +251,10 @@ void judge(const Pair& pair, const CompareOptions& options, std::optional<double
   const double ratio = result.ratio.value;
   const bool significant = result.adjusted_p <= options.alpha;
   const bool changed = significant && (ratio > 1 + band || ratio < 1 / (1 + band));
-  if (changed && is_the_rivals(result, drift)) {
+  if (changed && std::abs(result.second_us - result.first_us) < options.minimum_us) {
+    result.change = Change::kSame;
+    result.reasons.push_back("the change is less than " + fixed(options.minimum_us, 3) + " us");
+  } else if (changed && is_the_rivals(result, drift)) {
     result.reasons.push_back("the time of the rival " + printable(result.reference) +
                              " changed, that of wide did not");
   } else if (significant && ratio > 1 + band) {
@@ -270,6 +287,12 @@ std::optional<Pair> pair_up(const Observed& first, const Observed& second, CaseC
     if (!side->trouble.empty()) result.reasons.push_back(std::string(which) + ": " + side->trouble);
   }
   if (!result.reasons.empty()) return std::nullopt;
+  for (const Observed* side : {&first, &second}) {
+    if (!side->disturbed) continue;
+    result.change = Change::kInconclusive;
+    result.reasons.push_back(side->overload);
+    return std::nullopt;
+  }
   result.reference = common_rival(first, second);
   auto a = sample_of(first, result.reference), b = sample_of(second, result.reference);
   if (!a || !b) {
@@ -300,10 +323,8 @@ Interval geometric_mean(const std::vector<Pair>& pairs, const std::vector<CaseCh
 }
 
 void list_missing(const Cases& from, const Cases& in, std::vector<Missing>& missing) {
-  for (const auto& key : from.order) {
-    if (in.by_key.contains(key)) continue;
-    const CaseRecord& record = *from.any.at(key);
-    missing.push_back({key, record.subject, record.n});
+  for (const Observed& seen : from.all) {
+    if (in.find(seen.any->key) == nullptr) missing.push_back({seen.any->key, seen.any->subject, seen.any->n});
   }
 }
 
@@ -336,15 +357,17 @@ Comparison compare(const Side& first, const Side& second, const CompareOptions& 
   const Cases left(first), right(second);
   list_missing(left, right, result.only_in_first);
   list_missing(right, left, result.only_in_second);
-  result.cases.reserve(left.order.size());  // pointers into it below
+  result.cases.reserve(left.all.size());  // pointers into it below
   std::vector<Pair> pairs;
   std::vector<CaseChange*> paired;
-  for (const auto& key : left.order) {
-    const auto other = right.by_key.find(key);
-    if (other == right.by_key.end()) continue;
+  pairs.reserve(left.all.size());
+  paired.reserve(left.all.size());
+  for (const Observed& seen : left.all) {
+    const Observed* other = right.find(seen.any->key);
+    if (other == nullptr) continue;
     CaseChange& change = result.cases.emplace_back();
-    name_case(*left.any.at(key), change);
-    if (auto pair = pair_up(left.by_key.at(key), other->second, change)) {
+    name_case(*seen.any, change);
+    if (auto pair = pair_up(seen, *other, change)) {
       pairs.push_back(std::move(*pair));
       paired.push_back(&change);
     }
@@ -362,8 +385,9 @@ Comparison compare(const Side& first, const Side& second, const CompareOptions& 
   result.spread = std::sqrt(spread.variance);
   result.spread_from = spread.from;
   std::vector<double> p;
+  Reach reaches;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    estimate(pairs[i], spread, result.prior, tail, *paired[i]);
+    estimate(pairs[i], spread, result.prior, tail, reaches, *paired[i]);
     p.push_back(paired[i]->p);
   }
   const auto adjusted = holm(p, options.family);

@@ -1,6 +1,7 @@
 #pragma once
 // Two sets of runs, case by case: is the second faster, slower, the same? See Note [Comparing runs].
 
+#include <iosfwd>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,6 +31,7 @@ struct Prior {
 
 struct CompareOptions {
   double minimum_effect = 0.05;  ///< a smaller change is never called faster or slower
+  double minimum_us = 0;         ///< one of fewer microseconds of wide's time is none
   double alpha = 0.05;           ///< chance of any false alarm among all cases together (Holm)
   bool across_machines = false;  ///< judge although machine, libraries or threads differ
   /// Spread of one run (standard deviation of log cost) where the runs at hand cannot show it; NaN: estimate.
@@ -79,6 +81,8 @@ struct Comparison {
 Comparison compare(const Side& first, const Side& second, const CompareOptions& options = {});
 
 nlohmann::json to_json(const Comparison& comparison);
+/// The same, a case a line.
+void write_json(std::ostream& out, const Comparison& comparison);
 /// Differences first, then one line a case that changed or could not be judged (`all`: every case), totals.
 std::string text(const Comparison& comparison, bool all = false);
 /// The same as GitHub Markdown; names are escaped.

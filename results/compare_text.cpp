@@ -45,6 +45,22 @@ json change_json(const CaseChange& change) {
           {"adjusted_p", finite(change.adjusted_p)}};
 }
 
+json all_but_cases(const Comparison& comparison) {
+  json counts = json::object();
+  for (const auto& [change, count] : comparison.counts) counts[std::string(name(change))] = count;
+  return {{"first", valid_utf8(comparison.first)},
+          {"second", valid_utf8(comparison.second)},
+          {"barriers", texts_json(comparison.barriers)},
+          {"remarks", texts_json(comparison.remarks)},
+          {"only_in_first", missing_json(comparison.only_in_first)},
+          {"only_in_second", missing_json(comparison.only_in_second)},
+          {"geometric_mean", interval_json(comparison.geometric_mean)},
+          {"spread", finite(comparison.spread)},
+          {"spread_from", comparison.spread_from},
+          {"prior_degrees", comparison.prior ? finite(comparison.prior->degrees) : json(nullptr)},
+          {"counts", std::move(counts)}};
+}
+
 /// "+10.3 %"; above 0: slower.
 std::string percent(double ratio) {
   if (!std::isfinite(ratio)) return "-";
@@ -91,21 +107,15 @@ std::string mean_text(const Comparison& comparison) {
 }  // namespace
 
 json to_json(const Comparison& comparison) {
-  json cases = json::array(), counts = json::object();
+  json document = all_but_cases(comparison);
+  auto& cases = document["cases"] = json::array();
   for (const CaseChange& change : comparison.cases) cases.push_back(change_json(change));
-  for (const auto& [change, count] : comparison.counts) counts[std::string(name(change))] = count;
-  return {{"first", valid_utf8(comparison.first)},
-          {"second", valid_utf8(comparison.second)},
-          {"barriers", texts_json(comparison.barriers)},
-          {"remarks", texts_json(comparison.remarks)},
-          {"cases", std::move(cases)},
-          {"only_in_first", missing_json(comparison.only_in_first)},
-          {"only_in_second", missing_json(comparison.only_in_second)},
-          {"geometric_mean", interval_json(comparison.geometric_mean)},
-          {"spread", finite(comparison.spread)},
-          {"spread_from", comparison.spread_from},
-          {"prior_degrees", comparison.prior ? finite(comparison.prior->degrees) : json(nullptr)},
-          {"counts", std::move(counts)}};
+  return document;
+}
+
+void write_json(std::ostream& out, const Comparison& comparison) {
+  write_object(out, all_but_cases(comparison), "cases", comparison.cases.size(),
+               [&](std::size_t i) { return change_json(comparison.cases[i]); });
 }
 
 std::string text(const Comparison& comparison, bool all) {

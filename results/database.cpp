@@ -10,17 +10,25 @@
 #include <array>
 #include <chrono>
 #include <fstream>
+#include <mutex>
 #include <optional>
 #include <thread>
+
+#include "results/case_store.h"
+#include "results/checked_files.h"
+#include "results/hostile.h"
+#include "results/run_store.h"
 
 // Note [Safe database]
 // WAL with synchronous=FULL: a commit is on disk when it returns, and a kill at any moment loses nothing that
 // was acknowledged. WAL needs memory shared between processes, which network file systems do not give: there,
 // and wherever SQLite declines, the rollback journal. Transactions begin IMMEDIATE, since the busy time-out
-// does not help a read that turns into a write. The file may come from elsewhere, so triggers and views of
-// its own are not trusted (trusted_schema, DEFENSIVE), cells are checked, and integrity_check and
-// foreign_key_check run before first use: 0.13 s for 10,000 cases. They see to the structure; what stands in
-// the rows is covered by the sums that are kept with them (checksum.h).
+// does not help a read that turns into a write. The file may come from elsewhere: triggers and views are off,
+// a schema that is not ours to the letter is refused before anything else is asked (hostile.h), cells are
+// checked, queries end after a time, and integrity_check and foreign_key_check run before first use: 0.27 s
+// for 10,000 cases. A file of over 16 MiB that was found whole is not checked again while it is as it was, or
+// was written by SQLite alone since (checked_files.h); a list of its runs checks what it reads. The checks
+// see to the structure; what stands in the rows is covered by the sums that are kept with them (checksum.h).
 
 namespace wide::results {
 namespace {
@@ -89,14 +97,6 @@ std::int64_t pragma(SQLite::Database& db, const std::string& name) {
   return db.execAndGet("PRAGMA " + name).getInt64();
 }
 
-void make_safe(SQLite::Database& db) {
-  sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  db.exec("PRAGMA foreign_keys = ON");
-  db.exec("PRAGMA cell_size_check = ON");
-  db.exec("PRAGMA synchronous = FULL");
-}
-
 /// WAL where it can be, DELETE elsewhere. SQLite does not wait on its own while others change the mode.
 void set_journal(SQLite::Database& db, const fs::path& path) {
   const std::string wanted = on_network(path) ? "delete" : "wal";
@@ -111,6 +111,20 @@ void set_journal(SQLite::Database& db, const fs::path& path) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }
+}
+
+/// Asks again every few milliseconds, kBusyMs long. SQLite's own time-out sleeps up to a tenth of a second
+/// between two looks: where several write without a pause, one of them may then not find the file free in
+/// time.
+int wait_a_little(void*, int tries) {
+  constexpr int kStepMs = 5;
+  if (tries >= kBusyMs / kStepMs) return 0;
+  std::this_thread::sleep_for(std::chrono::milliseconds(kStepMs));
+  return 1;
+}
+
+void make_patient(SQLite::Database& db) {
+  sqlite3_busy_handler(db.getHandle(), wait_a_little, nullptr);
 }
 
 /// FILE.bak, else the newest of FILE.schema-V.bak; empty: there is none.
@@ -142,9 +156,32 @@ std::string broken_structure(SQLite::Database& db) {
   return "a row of " + orphans.getColumn(0).getString() + " belongs to none";
 }
 
-void check_integrity(SQLite::Database& db, const fs::path& path) {
-  const auto broken = broken_structure(db);
+/// The same of what Store::runs() reads; it counts the cases in a way that shows damage (run_store.cpp).
+std::string broken_overview(SQLite::Database& db) {
+  for (const char* table : {"run", "machine", "tag", "baseline", "baseline_run"}) {
+    const auto verdict = db.execAndGet(std::string("PRAGMA integrity_check(") + table + ")").getString();
+    if (verdict != "ok") return verdict;
+  }
+  return "";
+}
+
+void check_integrity(SQLite::Database& db, const fs::path& path, OpenMode mode) {
+  static std::mutex one_at_a_time;  // two that compare need one check
+  const std::lock_guard lock(one_at_a_time);
+  const auto state = state_of(path);
+  if (is_known_whole(state)) return;
+  const bool in_part = mode == OpenMode::kOverview && !state.empty();
+  const auto broken = in_part ? broken_overview(db) : broken_structure(db);
   if (!broken.empty()) throw Error("store", damaged(path, broken));
+  if (!in_part) remember_whole(path, state);
+}
+
+void check_schema(SQLite::Database& db, const fs::path& path, int version, std::span<const Migration> known) {
+  const auto foreign = foreign_object(db, version, known);
+  if (!foreign.empty()) {
+    throw Error("store", path.string() + ": its schema was changed: " + foreign +
+                             "; restore a backup (`widebench runs restore`), or choose another --db");
+  }
 }
 
 /// A file of ours has our application_id; an empty one may become ours. Whether it is empty is looked at
@@ -169,6 +206,10 @@ void apply(SQLite::Database& db, const fs::path& path, std::span<const Migration
   const int version = checked_version(db, path, current);  // another process may have been faster
   for (const Migration& migration : known) {
     if (migration.version > version) db.exec(std::string(migration.sql));
+  }
+  if (version > 0 && version < current) {
+    fill_run_sums(db);
+    fill_case_sums(db);
   }
   db.exec("PRAGMA application_id = " + std::to_string(kApplicationId));
   db.exec("PRAGMA user_version = " + std::to_string(current));
@@ -198,7 +239,7 @@ std::string immutable_uri(const fs::path& path) {
 
 /// A copy of `db` in memory, brought up to date there: reading an older file does not change it.
 SQLite::Database updated_copy(SQLite::Database& db, const fs::path& path, std::span<const Migration> known) {
-  SQLite::Database copy(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  SQLite::Database copy(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX);
   if (SQLite::Backup(copy, db).executeStep() != SQLITE_DONE) {
     throw Error("store", path.string() + ": another process holds the database; try again when it is done");
   }
@@ -208,40 +249,47 @@ SQLite::Database updated_copy(SQLite::Database& db, const fs::path& path, std::s
   return copy;
 }
 
-SQLite::Database open_read_only(const fs::path& path, std::span<const Migration> known) {
+SQLite::Database open_read_only(const fs::path& path, OpenMode mode, std::span<const Migration> known) {
+  const int flags = SQLite::OPEN_READONLY | SQLite::OPEN_NOMUTEX;
   const int current = known.back().version;
   const auto checked = [&](SQLite::Database db) {
+    make_patient(db);
     make_safe(db);
+    const TimeLimit limit(db, time_allowed(path));
     const int version = checked_version(db, path, current);
-    check_integrity(db, path);
+    check_schema(db, path, version, known);
+    check_integrity(db, path, mode);
     return version == current ? std::move(db) : updated_copy(db, path, known);
   };
   try {
-    return checked(SQLite::Database(fs::absolute(path).string(), SQLite::OPEN_READONLY, kBusyMs));
+    return checked(SQLite::Database(fs::absolute(path).string(), flags, kBusyMs));
   } catch (const SQLite::Exception& error) {
     // A WAL file in a folder we cannot write to: without pending pages it can be read as it lies.
     const int code = error.getErrorCode();
     std::error_code none;
     const auto pending = fs::file_size(path.string() + "-wal", none);
     if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || (!none && pending > 0)) throw;
-    return checked(SQLite::Database(immutable_uri(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, kBusyMs));
+    return checked(SQLite::Database(immutable_uri(path), flags | SQLite::OPEN_URI, kBusyMs));
   }
 }
 
 SQLite::Database open_read_write(const fs::path& path, std::int64_t max_bytes, bool existed,
                                  std::span<const Migration> known) {
   create_folders(fs::absolute(path).parent_path());
-  SQLite::Database db(fs::absolute(path).string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyMs);
+  SQLite::Database db(fs::absolute(path).string(),
+                      SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, kBusyMs);
   if (sqlite3_db_readonly(db.getHandle(), "main") == 1) {
     throw Error("store", path.string() + ": no permission to write; choose another --db");
   }
+  make_patient(db);
   make_safe(db);
+  const TimeLimit limit(db, time_allowed(path));
   if (existed) {
     // A version in the WAL only: leave that where it is, too.
     sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-    checked_version(db, path, known.back().version);
+    check_schema(db, path, checked_version(db, path, known.back().version), known);
+    check_integrity(db, path, OpenMode::kReadWrite);
     sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
-    check_integrity(db, path);
   }
   if (max_bytes > 0) {
     db.exec("PRAGMA max_page_count = " +
@@ -308,6 +356,10 @@ Condition condition_of(const fs::path& path) {
       make_safe(db);
       const auto version = pragma(db, "user_version");
       const auto application = static_cast<std::uint32_t>(pragma(db, "application_id"));
+      const TimeLimit limit(db, time_allowed(path));
+      const bool is_ours = application == kApplicationId && version <= current;
+      if (is_ours && !foreign_object(db, static_cast<int>(version), migrations()).empty())
+        return Condition::kDamaged;
       if (!broken_structure(db).empty()) return Condition::kDamaged;
       if (application != kApplicationId) return Condition::kForeign;
       return version > current ? Condition::kNewer : Condition::kWhole;
@@ -332,13 +384,13 @@ SQLite::Database open_database(const fs::path& path, OpenMode mode, std::int64_t
       header->version > static_cast<std::uint32_t>(current)) {
     refuse_newer(path, header->version, current);
   }
-  if (mode == OpenMode::kReadOnly && !existed) {
+  if (mode != OpenMode::kReadWrite && !existed) {
     throw Error("store",
                 path.string() + ": there is no database yet; run a sweep first or name another --db");
   }
   return guarded(path, [&] {
-    return mode == OpenMode::kReadOnly ? open_read_only(path, known)
-                                       : open_read_write(path, max_bytes, existed, known);
+    return mode == OpenMode::kReadWrite ? open_read_write(path, max_bytes, existed, known)
+                                        : open_read_only(path, mode, known);
   });
 }
 
@@ -361,6 +413,10 @@ std::string explain(const fs::path& path, const SQLite::Exception& error) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return file + "another process has kept the database locked for over 10 s; try again when it is done";
+    case SQLITE_INTERRUPT:
+      return file +
+             "a query takes far longer than a database of this size can need; it is damaged or made to " +
+             "hang: restore a backup, or choose another --db";
     case SQLITE_IOERR:
       return file + "the disk reported an error (" + error.what() + "); check it, or choose another --db";
     default:

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "formats/error.h"
+#include "formats/fault.h"
 #include "results/store.h"
 
 namespace wide::results {
@@ -32,7 +33,7 @@ SQLite::Database open_database(const std::filesystem::path& path, OpenMode mode,
 enum class Condition : std::uint8_t {
   kAbsent,   ///< nothing, or an empty file
   kWhole,    ///< a database of ours with a sound structure; older schemas count
-  kDamaged,  ///< no SQLite file, or one with a broken structure
+  kDamaged,  ///< no SQLite file, one with a broken structure, or one of ours with a schema that was changed
   kNewer,    ///< its schema is newer than ours
   kForeign   ///< a sound SQLite file of another program
 };
@@ -49,7 +50,9 @@ void copy_database(SQLite::Database& db, const std::filesystem::path& target);
 /// What went wrong with which file and what to try, in one line.
 std::string explain(const std::filesystem::path& path, const SQLite::Exception& error);
 
-/// Runs `work`; a fault of SQLite becomes wide::Error{"store", explain(…)}.
+inline constexpr const char* kUnreadableJson = ": a JSON field of the database cannot be read (";
+
+/// Runs `work`; a fault of SQLite or of JSON in a row becomes wide::Error{"store", explain(…)}.
 template <typename Work>
 auto guarded(const std::filesystem::path& path, Work&& work) {
   try {
@@ -57,8 +60,12 @@ auto guarded(const std::filesystem::path& path, Work&& work) {
   } catch (const SQLite::Exception& error) {
     throw Error("store", explain(path, error));
   } catch (const nlohmann::json::exception& error) {
-    throw Error("store",
-                path.string() + ": a JSON field of the database cannot be read (" + error.what() + ")");
+    throw Error("store", path.string() + kUnreadableJson + error.what() + ")");
+  } catch (const formats::Fault& fault) {
+    throw Error("store", path.string() + kUnreadableJson + fault.what() + ")");
+  } catch (const Error& error) {
+    if (error.stage() != "import") throw;
+    throw Error("store", path.string() + kUnreadableJson + error.what() + ")");
   }
 }
 

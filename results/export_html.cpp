@@ -143,8 +143,10 @@ void case_table(std::string& out, const std::vector<CaseRecord>& cases) {
   const auto cell = [&](const std::string& text, const char* kind = "") {
     out.append("<td class=\"").append(kind).append("\">").append(text).append("</td>");
   };
-  for (const CaseRecord& record : cases) {
-    const auto effect = profiler::judge(record.speedup_best_rival, record.noise_floor);
+  const auto judged = effects(cases);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const CaseRecord& record = cases[i];
+    const auto effect = judged[i];
     out += "<tr>";
     cell(escaped_markup(record.subject, 100));
     cell(std::to_string(record.n), "number");

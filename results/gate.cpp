@@ -21,7 +21,9 @@
 // third repeat on, when it is as fast as the baseline beyond reasonable doubt. Holm's correction counts every
 // case of the first look at every judgement, since the baseline's own luck took part in the choice.
 //
-// Only a confirmed regression or a missing case fails; what stays undecided is said, and fails if asked for.
+// A confirmed regression or a missing case fails, and what cannot be measured again is told to the caller;
+// what stays undecided is said, and fails if asked for. Wrong numbers go before all of it: how fast they are
+// computed is no question, so that measuring ends there.
 
 namespace wide::results {
 namespace {
@@ -124,6 +126,19 @@ void drop_what_is_fine(const Comparison& look, const GateOptions& options, bool 
   }
 }
 
+void note_wrong_numbers(const Imported& run, GateOutcome& outcome) {
+  for (const CaseRecord& record : run.cases)
+    if (record.verdict == Verdict::kFail) outcome.wrong.insert(record.key);
+}
+
+void note_troubles(const Imported& run, GateOutcome& outcome) {
+  note_wrong_numbers(run, outcome);
+  for (const CaseRecord& record : run.cases) {
+    const bool fine = record.verdict == Verdict::kPass || record.verdict == Verdict::kSkipped;
+    if (!fine && record.verdict != Verdict::kFail) outcome.broken.insert(record.key);
+  }
+}
+
 /// Fills the second look. False: stopped.
 bool measure_again(const Side& baseline, const GateOptions& options, const MeasureAgain& again,
                    GateOutcome& outcome) {
@@ -133,6 +148,9 @@ bool measure_again(const Side& baseline, const GateOptions& options, const Measu
   for (int repeat = 0; repeat < options.repeats && !repeats.left.empty(); ++repeat) {
     auto fresh = again(repeats.left, repeat);
     if (!fresh) return false;
+    note_troubles(fresh->run, outcome);
+    if (fresh->baseline) note_troubles(*fresh->baseline, outcome);
+    if (!outcome.wrong.empty()) return true;
     repeats.fresh.runs.push_back(std::move(fresh->run));
     if (fresh->baseline) {
       if (!std::exchange(own_program, true)) repeats.baseline.runs.clear();
@@ -162,7 +180,8 @@ void first_look(const Side& baseline, const Side& run, const GateOptions& option
     if (change.change != Change::kNotComparable) continue;
     (was_skipped(change) ? outcome.missing : outcome.open).push_back(change.key);
   }
-  outcome.alerts = alerts_of(look, options.compare.minimum_effect);
+  for (const Imported& measured : run.runs) note_wrong_numbers(measured, outcome);
+  if (outcome.wrong.empty()) outcome.alerts = alerts_of(look, options.compare.minimum_effect);
 }
 
 void conclude(const std::set<std::string>& standing, GateOutcome& outcome) {
@@ -170,11 +189,15 @@ void conclude(const std::set<std::string>& standing, GateOutcome& outcome) {
   for (const CaseChange& change : outcome.second_look.cases) {
     if (change.change == Change::kSlower) {
       outcome.slower.push_back(change.key);
+    } else if (change.change == Change::kNotComparable && was_skipped(change)) {
+      outcome.missing.push_back(change.key);
     } else if (change.change == Change::kInconclusive || change.change == Change::kNotComparable) {
       outcome.open.push_back(change.key);
     }
   }
-  if (!outcome.slower.empty() || !outcome.missing.empty()) {
+  if (!outcome.wrong.empty()) {
+    outcome.verdict = GateVerdict::kWrongNumbers;
+  } else if (!outcome.slower.empty() || !outcome.missing.empty()) {
     outcome.verdict = GateVerdict::kRegressed;
   } else if (!outcome.open.empty()) {
     outcome.verdict = GateVerdict::kInconclusive;
@@ -191,12 +214,18 @@ void list(std::string& text, const std::string& title, const std::vector<std::st
   if (keys.size() > kMost) text += "… and " + std::to_string(keys.size() - kMost) + " more\n";
 }
 
+std::vector<std::string> sorted(const std::set<std::string>& keys) {
+  return {keys.begin(), keys.end()};
+}
+
 std::string headline(const GateOutcome& outcome) {
   std::string text = "gate: " + std::string(name(outcome.verdict)) + ": ";
   text += std::to_string(outcome.first_look.cases.size()) + " cases, " +
           std::to_string(outcome.alerts.size()) + " measured again, " +
           std::to_string(outcome.slower.size()) + " slower, " + std::to_string(outcome.missing.size()) +
           " missing, " + std::to_string(outcome.open.size()) + " undecided";
+  if (!outcome.wrong.empty()) text += ", " + std::to_string(outcome.wrong.size()) + " with wrong numbers";
+  if (!outcome.broken.empty()) text += ", " + std::to_string(outcome.broken.size()) + " not measured again";
   return text;
 }
 
@@ -212,12 +241,30 @@ std::string_view name(GateVerdict verdict) {
       return "inconclusive";
     case GateVerdict::kStopped:
       return "stopped";
+    case GateVerdict::kWrongNumbers:
+      return "wrong numbers";
   }
   return "";
 }
 
+const CaseRecord* wrong_case(const std::vector<CaseRecord>& cases) {
+  for (const CaseRecord& record : cases)
+    if (record.verdict == Verdict::kFail) return &record;
+  return nullptr;
+}
+
+void require_right_numbers(const Side& baseline) {
+  for (const Imported& run : baseline.runs) {
+    if (const auto* wrong = wrong_case(run.cases)) {
+      throw Error("gate", "the baseline computed wrong numbers in '" + printable(wrong->key, 150) +
+                              "': nothing can be held against it; save another with --save-baseline");
+    }
+  }
+}
+
 GateOutcome gate(const Side& baseline, const Side& run, const GateOptions& options,
                  const MeasureAgain& again) {
+  require_right_numbers(baseline);
   GateOutcome outcome;
   first_look(baseline, run, options, outcome);
   if (outcome.alerts.empty() || !again || options.repeats < 1) {
@@ -237,6 +284,8 @@ nlohmann::json to_json(const GateOutcome& outcome) {
           {"slower", outcome.slower},
           {"missing", outcome.missing},
           {"undecided", outcome.open},
+          {"wrong_numbers", outcome.wrong},
+          {"not_measured_again", outcome.broken},
           {"measured_again", outcome.alerts},
           {"first_look", to_json(outcome.first_look)},
           {"second_look", second}};
@@ -246,6 +295,8 @@ std::string text(const GateOutcome& outcome) {
   std::string result = text(outcome.first_look);
   if (!outcome.second_look.cases.empty()) result += "\n" + text(outcome.second_look, true);
   result += "\n";
+  list(result, "WRONG    ", sorted(outcome.wrong), false);
+  list(result, "BROKEN   ", sorted(outcome.broken), false);
   list(result, "SLOWER   ", outcome.slower, false);
   list(result, "MISSING  ", outcome.missing, false);
   list(result, "UNDECIDED", outcome.open, false);
@@ -254,6 +305,8 @@ std::string text(const GateOutcome& outcome) {
 
 std::string markdown(const GateOutcome& outcome) {
   std::string result = "## " + headline(outcome) + "\n\n";
+  list(result, "wrong numbers", sorted(outcome.wrong), true);
+  list(result, "not measured again", sorted(outcome.broken), true);
   list(result, "slower", outcome.slower, true);
   list(result, "missing", outcome.missing, true);
   list(result, "undecided", outcome.open, true);

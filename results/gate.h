@@ -26,9 +26,9 @@ struct Fresh {
 /// Measures the cases with these keys once more; `repeat` counts from 0. Nothing: stopped, the gate gives up.
 using MeasureAgain = std::function<std::optional<Fresh>(const std::set<std::string>& keys, int repeat)>;
 
-enum class GateVerdict : std::uint8_t { kPassed, kRegressed, kInconclusive, kStopped };
+enum class GateVerdict : std::uint8_t { kPassed, kRegressed, kInconclusive, kStopped, kWrongNumbers };
 
-/// "passed", "regressed", "inconclusive" or "stopped".
+/// "passed", "regressed", "inconclusive", "stopped" or "wrong numbers".
 std::string_view name(GateVerdict verdict);
 
 struct GateOutcome {
@@ -41,10 +41,20 @@ struct GateOutcome {
   std::vector<std::string> slower;   ///< keys of confirmed regressions
   std::vector<std::string> missing;  ///< keys the baseline passed and the run has not, or skipped
   std::vector<std::string> open;     ///< keys that could not be decided
+  std::set<std::string> wrong;       ///< keys that computed wrong numbers, in the run or measured again
+  std::set<std::string> broken;  ///< keys that ended in error, oom or timeout when they were measured again
 };
 
-/// Decides. `again` may be empty: then alerts stay undecided. Throws wide::Error{"gate", …} when the machines
-/// differ (and options do not allow it) or no case is in both.
+/// The first case that computed wrong numbers, or nullptr.
+const CaseRecord* wrong_case(const std::vector<CaseRecord>& cases);
+
+/// Throws wide::Error{"gate", …} that names the case when a run of the baseline computed wrong numbers: there
+/// is nothing to hold another against.
+void require_right_numbers(const Side& baseline);
+
+/// Decides. `again` may be empty: then alerts stay undecided. Nothing is measured again once a case computed
+/// wrong numbers. Throws wide::Error{"gate", …} when the machines differ (and options do not allow it), no
+/// case is in both, or as require_right_numbers() does.
 GateOutcome gate(const Side& baseline, const Side& run, const GateOptions& options,
                  const MeasureAgain& again);
 

@@ -49,6 +49,7 @@ double student_quantile(double p, double degrees) {
   while (student_p(high, degrees) > p && high < 1e12) high *= 2;
   for (int i = 0; i < 100; ++i) {
     const double middle = 0.5 * (low + high);
+    if (middle <= low || middle >= high) break;  // neighbours
     (student_p(middle, degrees) > p ? low : high) = middle;
   }
   return high;

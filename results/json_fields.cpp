@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <ostream>
 
 #include "formats/error.h"
 #include "results/text.h"
@@ -37,6 +38,15 @@ json finite(double value) {
 
 json interval_json(const profiler::Interval& interval) {
   return {{"value", finite(interval.value)}, {"ci95", {finite(interval.low), finite(interval.high)}}};
+}
+
+void write_object(std::ostream& out, const json& fields, std::string_view key, std::size_t count,
+                  const std::function<json(std::size_t)>& element) {
+  auto text = fields.dump(2, ' ', false, json::error_handler_t::replace);
+  text.resize(text.size() - 2);  // "\n}"
+  out << text << ",\n  \"" << key << "\": [";
+  for (std::size_t i = 0; i < count; ++i) out << (i == 0 ? "\n    " : ",\n    ") << dump(element(i));
+  out << (count == 0 ? "]\n}" : "\n  ]\n}");
 }
 
 json facts_json(const profiler::Facts& facts) {

@@ -19,6 +19,11 @@ bool usable(const Interval& interval) {
 /// Threads that wait for each other take a thousand times as long when others hold the CPUs: no statistics
 /// mend that.
 void note_overload(const RunRecord& run, const CaseRecord& record, Observed& seen) {
+  if (!record.circumstances.disturbed.empty()) {
+    seen.overload = record.circumstances.disturbed;
+    seen.disturbed = true;
+    return;
+  }
   const int cores = run.machine.logical_cores;
   if (run.threads == 1 || cores < 1 || !(record.load_1min > kMostLoad * cores + 1)) return;
   seen.overload = "the machine was overloaded: load " + fixed(record.load_1min, 1) + " on " +
@@ -96,10 +101,13 @@ bool is_another_model(const Observed& first, const Observed& second) {
 }
 
 Cases::Cases(const Side& side) {
+  all.reserve(side.runs.front().cases.size());
+  by_key.reserve(all.capacity());
   for (const Imported& run : side.runs) {
     for (const CaseRecord& record : run.cases) {
-      if (any.emplace(record.key, &record).second) order.push_back(record.key);
-      Observed& seen = by_key[record.key];
+      const auto [at, is_new] = by_key.emplace(record.key, all.size());
+      if (is_new) all.emplace_back().any = &record;
+      Observed& seen = all[at->second];
       note_overload(run.run, record, seen);
       if (record.verdict == Verdict::kPass) {
         seen.passed.push_back(&record);
@@ -109,6 +117,11 @@ Cases::Cases(const Side& side) {
       }
     }
   }
+}
+
+const Observed* Cases::find(std::string_view key) const {
+  const auto found = by_key.find(key);
+  return found == by_key.end() ? nullptr : &all[found->second];
 }
 
 double median_of_chi_square(double degrees) {  // Wilson and Hilferty

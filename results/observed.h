@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -12,9 +13,11 @@ namespace wide::results {
 
 /// A case as one side has it: one entry a run that passed.
 struct Observed {
+  const CaseRecord* any = nullptr;  ///< whatever became of it
   std::vector<const CaseRecord*> passed;
-  std::string trouble;   ///< of a run that did not pass; empty: none
-  std::string overload;  ///< of a run whose machine had other work to do; empty: none
+  std::string trouble;     ///< of a run that did not pass; empty: none
+  std::string overload;    ///< of a run whose machine had other work to do; empty: none
+  bool disturbed = false;  ///< so much that the run has no speed-up
 };
 
 /// The same as numbers, one entry a run: cost is wide over rival, or wide's time where there is no rival.
@@ -43,13 +46,13 @@ double noise_of(const Observed& first, const Observed& second);
 /// Other weights take as long, another architecture does not: said, and left to the reader.
 bool is_another_model(const Observed& first, const Observed& second);
 
-/// All cases of a side by key, in the order they were first seen.
+/// All cases of a side, in the order they were first seen; points into the side.
 struct Cases {
-  std::vector<std::string> order;
-  std::unordered_map<std::string, Observed> by_key;
-  std::unordered_map<std::string, const CaseRecord*> any;
+  std::vector<Observed> all;
+  std::unordered_map<std::string_view, std::size_t> by_key;  ///< index into `all`
 
   explicit Cases(const Side& side);
+  const Observed* find(std::string_view key) const;  ///< nullptr: there is none
 };
 
 /// Median of a chi-square distribution over its degrees of freedom.

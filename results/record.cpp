@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "results/holm.h"
+
 namespace wide::results {
 namespace {
 
@@ -31,6 +33,17 @@ bool is_set(const Interval& interval) {
 /// "WHAT 'NAME'".
 std::string about(std::string what, const std::string& name) {
   return what.append(" '").append(name).append("'");
+}
+
+/// A lower bound against the best rival holds against every rival, whichever has the smallest median.
+void hold_against(const Rival& rival, CaseRecord& record) {
+  auto& [value, low, high] = record.speedup_best_rival;
+  const bool first = std::isnan(value);
+  if (first || rival.speedup.value < value) record.best_rival = rival.name;
+  value = first ? rival.speedup.value : std::min(value, rival.speedup.value);
+  low = first ? rival.speedup.low : std::min(low, rival.speedup.low);
+  high = first ? rival.speedup.high : std::min(high, rival.speedup.high);
+  if (std::isnan(rival.speedup.low) || std::isnan(rival.speedup.high)) low = high = kUnknown;
 }
 
 }  // namespace
@@ -65,6 +78,8 @@ void add_measurement(CaseRecord& record, const profiler::Measurement& measuremen
   record.first_run_us = measurement.warmup.front().first_run_us;
   record.samples = measurement.samples;
   record.seed = measurement.seed;
+  record.circumstances.steady = std::all_of(measurement.warmup.begin(), measurement.warmup.end(),
+                                            [](const profiler::Warmup& warmup) { return warmup.steady; });
   record.rivals.clear();
   clear_speedups(record);
   for (int i = 1; i < measurement.twin(); ++i) {
@@ -74,11 +89,7 @@ void add_measurement(CaseRecord& record, const profiler::Measurement& measuremen
     rival.first_run_us = measurement.warmup[i].first_run_us;
     if (record.verdict == Verdict::kPass) rival.speedup = profiler::speedup(measurement, i);
     if (rival.name == "eager") record.speedup = rival.speedup;
-    const double value = rival.speedup.value;
-    if (!std::isnan(value) && !(value >= record.speedup_best_rival.value)) {
-      record.speedup_best_rival = rival.speedup;
-      record.best_rival = rival.name;
-    }
+    if (!std::isnan(rival.speedup.value)) hold_against(rival, record);
     record.rivals.push_back(std::move(rival));
   }
 }
@@ -96,6 +107,8 @@ std::string objection(const CaseRecord& record) {
     if (!passed) return "its verdict is " + std::string(name(record.verdict)) + ", yet it carries a speed-up";
     if (speedup->value <= 0) return "a speed-up is not above 0";
   }
+  if (!record.circumstances.disturbed.empty() && is_set(record.speedup_best_rival))
+    return "its times were disturbed, yet it carries a speed-up";
   if (passed && record.checks.empty()) return "its verdict is pass, yet nothing was checked";
   for (const Check& check : record.checks) {
     if (passed && !check.passed) return about("its verdict is pass, yet it failed the check", check.what);
@@ -109,6 +122,39 @@ void clear_speedups(CaseRecord& record) {
   record.speedup = record.speedup_best_rival = {};
   record.best_rival.clear();
   for (Rival& rival : record.rivals) rival.speedup = {};
+}
+
+void set_disturbed(CaseRecord& record, std::string why) {
+  record.circumstances.disturbed = std::move(why);
+  clear_speedups(record);
+}
+
+double spread_between_processes(const CaseRecord& record) {
+  const double known = record.circumstances.spread;
+  return std::isnan(known) ? profiler::kAssumedSpread : known;
+}
+
+std::vector<profiler::Effect> effects(std::span<const CaseRecord> cases) {
+  constexpr double kAlpha = 0.05;
+  std::vector<double> p;
+  for (const CaseRecord& record : cases)
+    p.push_back(
+        profiler::p_of(profiler::widened(record.speedup_best_rival, spread_between_processes(record))));
+  const auto adjusted = holm(p);
+  std::vector<profiler::Effect> result;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    auto effect = profiler::judge(cases[i].speedup_best_rival, cases[i].noise_floor, profiler::kMinimumEffect,
+                                  spread_between_processes(cases[i]));
+    const bool one_sided = effect == profiler::Effect::kFaster || effect == profiler::Effect::kSlower;
+    if (one_sided && !(adjusted[i] <= kAlpha)) effect = profiler::Effect::kInconclusive;
+    if (!cases[i].circumstances.disturbed.empty()) effect = profiler::Effect::kInconclusive;
+    result.push_back(effect);
+  }
+  return result;
+}
+
+profiler::Effect effect(const CaseRecord& record) {
+  return effects({&record, 1}).front();
 }
 
 std::string utc_now() {

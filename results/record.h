@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,27 @@ struct Rival {
   double first_run_us = kUnknown;
 };
 
+/// What a case was measured under. Doubles that are not known are NaN; so are empty texts and zeros.
+struct Circumstances {
+  std::string disturbed;        ///< why its times say nothing: there is no speed-up then; empty: they do
+  int attempts = 0;             ///< how often it was measured: a second time where the first was disturbed
+  double steal = kUnknown;      ///< share of the CPUs' time that the hypervisor took
+  double others = kUnknown;     ///< CPUs that other processes kept busy
+  double preempted = kUnknown;  ///< times a second and CPU that other work took one away
+  std::string regime;           ///< "hot": caches as the pass before left them; "graph replay"
+  std::optional<bool> steady;   ///< warm-up of every contender ended because its times were steady
+  int threads = 0;              ///< of the library, in the process that measured
+  double spread = kUnknown;     ///< between processes, standard deviation of the logarithm of the speed-up
+  int processes = 0;            ///< that the spread was learnt from
+
+  bool operator==(const Circumstances&) const = default;
+};
+
+/// Fields that are not known are left out.
+nlohmann::json to_json(const Circumstances& circumstances);
+/// Throws wide::Error ("import") naming a field that is none, or of another kind.
+Circumstances circumstances_from_json(const nlohmann::json& json);
+
 /// One measured case. Doubles that are not known are NaN.
 struct CaseRecord {
   std::string key;  ///< unique within the run; --resume skips keys that are stored
@@ -71,8 +93,8 @@ struct CaseRecord {
   Summary wide;
   std::vector<Rival> rivals;  ///< in the order of Sample::contender from 1; the A/A twin comes after the last
   Interval speedup;           ///< over the rival named "eager"
-  Interval speedup_best_rival;
-  std::string best_rival;  ///< the rival against which wide gains least; empty when unknown
+  Interval speedup_best_rival;  ///< over whichever is best: each number is the least over all rivals
+  std::string best_rival;       ///< the rival against which wide gains least; empty when unknown
   Interval noise_floor;
   int rounds = 0;
   std::string stop_reason;  ///< "precision", "rounds", "time", "cancelled"; empty when not measured
@@ -80,6 +102,7 @@ struct CaseRecord {
   double first_run_us = kUnknown;
   std::optional<std::int64_t> peak_memory_bytes;
   std::vector<profiler::Sample> samples;  ///< every one, in order
+  Circumstances circumstances;
 
   nlohmann::json plan;  ///< strategies per node, count of sequential nodes, conversions; null when none
   std::string started;  ///< ISO 8601, UTC
@@ -130,7 +153,7 @@ struct RunRecord {
 double max_abs_err(const CaseRecord& record);
 
 /// Copies a measurement into the record: times, noise floor, samples, and (only when the verdict is kPass)
-/// speed-ups.
+/// speed-ups. No lower bound over the best rival is above that over any rival.
 void add_measurement(CaseRecord& record, const profiler::Measurement& measurement);
 
 /// Why the record must not be stored, or empty: a speed-up without a pass, or not above 0; a pass without a
@@ -139,6 +162,16 @@ std::string objection(const CaseRecord& record);
 
 /// Takes every speed-up out of the record; call it when a case turns out not to pass.
 void clear_speedups(CaseRecord& record);
+
+/// Says that the times say nothing: the speed-ups go, the samples stay.
+void set_disturbed(CaseRecord& record, std::string why);
+
+/// What each case says of wide against its best rival, with the spread of processes in the intervals; faster
+/// or slower is held to 5 % over all that are given together (Holm).
+std::vector<profiler::Effect> effects(std::span<const CaseRecord> cases);
+profiler::Effect effect(const CaseRecord& record);
+/// Of the case where it is known, else profiler::kAssumedSpread.
+double spread_between_processes(const CaseRecord& record);
 
 /// Now, as "2025-01-31T12:34:56Z".
 std::string utc_now();

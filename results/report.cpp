@@ -158,7 +158,8 @@ json case_json(const CaseRecord& record, Samples samples) {
       {"seed", record.seed},
       {"load_1min", finite(record.load_1min)},
       {"cpu_mhz", finite(record.cpu_mhz)},
-      {"model_hash", valid_utf8(record.model_hash)}};
+      {"model_hash", valid_utf8(record.model_hash)},
+      {"circumstances", to_json(record.circumstances)}};
   if (samples == Samples::kInclude) result["samples"] = samples_json(record);
   return result;
 }

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <variant>
 
+#include "formats/document.h"
 #include "formats/error.h"
 #include "results/json_fields.h"
 #include "results/report.h"
-#include "results/report_parser.h"
 #include "results/table.h"
 
 namespace wide::results {
@@ -239,6 +239,14 @@ CaseRecord read_case(const Place& at) {
   record.load_1min = at.real("load_1min");
   record.cpu_mhz = at.real("cpu_mhz");
   record.model_hash = at.text("model_hash");
+  if (at.has("circumstances")) {
+    const Place circumstances = at.member("circumstances");
+    try {
+      record.circumstances = circumstances_from_json(circumstances.value());
+    } catch (const Error& error) {
+      circumstances.refuse(error.what());
+    }
+  }
   read_samples(at, record);
   if (const std::string why = objection(record); !why.empty()) at.refuse(why);
   return record;
@@ -334,14 +342,15 @@ CaseRecord case_from_json(const json& document) {
 Imported from_report(const std::string& text) {
   std::vector<CaseRecord> cases;
   std::exception_ptr fault;  // told after those of what stands behind the cases: another version explains all
-  const json document = parse_report(text, [&](json&& one) {
+  const auto take = [&](json&& one) {
     if (fault) return;
     try {
       cases.push_back(read_case(Place(one, case_path(cases.size()))));
     } catch (const Error&) {
       fault = std::current_exception();
     }
-  });
+  };
+  const json document = formats::parse_document(text, {"cases", take});
   const Place top(document, "");
   Imported result{read_frame(top), {}};
   top.member("cases").array();

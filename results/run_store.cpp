@@ -20,6 +20,8 @@ constexpr char kSelectRows[] = R"(
     machine_id, device, threads, label, origin, environment, statistics_version, parent_id, pinned, machine.key
   FROM run JOIN machine ON machine.id = machine_id)";
 
+constexpr int kFirstOfRow = 3, kEndOfRow = 18;  // of these columns: uid to parent_id, which the sum is over
+
 /// 128 random bits in hex.
 std::string new_uid() {
   static constexpr std::string_view kHex = "0123456789abcdef";
@@ -58,10 +60,10 @@ std::int64_t settings_row(SQLite::Database& db, const nlohmann::json& settings) 
 }
 
 std::vector<Note> select_notes(SQLite::Database& db, std::int64_t run) {
-  SQLite::Statement select(db, "SELECT sum, run_id, created, text FROM note WHERE run_id = ? ORDER BY id");
+  ManyRows select(db, "SELECT sum, run_id, created, text FROM note WHERE run_id = ? ORDER BY id");
   select.bind(1, run);
   std::vector<Note> notes;
-  while (select.executeStep()) {
+  while (select.step()) {
     Columns row(select);
     Checksum read;
     const auto sum = row.optional_integer();
@@ -77,8 +79,8 @@ std::vector<Note> select_notes(SQLite::Database& db, std::int64_t run) {
 /// Tags of every run, in order.
 std::map<std::int64_t, std::vector<std::string>> select_tags(SQLite::Database& db) {
   std::map<std::int64_t, std::vector<std::string>> result;
-  SQLite::Statement select(db, "SELECT sum, run_id, tag FROM tag ORDER BY run_id, tag");
-  while (select.executeStep()) {
+  ManyRows select(db, "SELECT sum, run_id, tag FROM tag ORDER BY run_id, tag");
+  while (select.step()) {
     Columns row(select);
     Checksum read;
     const auto sum = row.optional_integer();
@@ -95,13 +97,16 @@ struct Row {
 };
 
 /// `found` stands on a row of kSelectRows.
-Row read_row(SQLite::Statement& found) {
+Row read_row(const ManyRows& found) {
   Row result;
   Columns row(found);
   Checksum read;
   RunRecord& run = result.known.run;
   run.id = row.integer();
-  run.status = parse_status(row.text()).value_or(RunStatus::kFailed);
+  const auto status = parse_status(row.text());
+  if (!status)
+    throw SQLite::Exception("the status of run " + std::to_string(run.id) + " is none", SQLITE_CORRUPT);
+  run.status = *status;
   const auto sum = row.optional_integer();
   row.into(&read);
   for (std::string* text :
@@ -117,7 +122,7 @@ Row read_row(SQLite::Statement& found) {
   run.statistics_version = row.small();
   run.parent = row.optional_integer().value_or(0);
   require_sum(sum, read, "run " + std::to_string(run.id));
-  run.environment = environment_from_json(nlohmann::json::parse(environment));
+  run.environment = environment_from_json(formats::parse_document(environment));
   row.into(nullptr);
   result.pinned = row.integer() != 0;
   result.known.machine_key = row.text();
@@ -125,13 +130,12 @@ Row read_row(SQLite::Statement& found) {
 }
 
 void read_settings_and_machine(SQLite::Database& db, RunRecord& run) {
-  SQLite::Statement select(
-      db,
-      "SELECT settings.sum, machine.sum, json, key, facts FROM run "
-      "JOIN settings ON settings.id = settings_id JOIN machine ON machine.id = machine_id "
-      "WHERE run.id = ?");
+  ManyRows select(db,
+                  "SELECT settings.sum, machine.sum, json, key, facts FROM run "
+                  "JOIN settings ON settings.id = settings_id JOIN machine ON machine.id = machine_id "
+                  "WHERE run.id = ?");
   select.bind(1, run.id);
-  select.executeStep();
+  if (!select.step()) throw SQLite::Exception("run without settings", SQLITE_CORRUPT);
   Columns row(select);
   Checksum settings, machine;
   const auto settings_sum = row.optional_integer(), machine_sum = row.optional_integer();
@@ -142,25 +146,32 @@ void read_settings_and_machine(SQLite::Database& db, RunRecord& run) {
   require_sum(machine_sum, machine, "the machine of run " + std::to_string(run.id));
 }
 
-/// Of every run that has one: how many cases, how many passed.
+/// Of every run that has one: how many cases, how many passed. Goes through the index and the table: where
+/// they do not agree, the file is damaged.
 std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> count_cases(SQLite::Database& db) {
   std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> result;
-  SQLite::Statement select(db,
-                           "SELECT run_id, count(*), sum(verdict = 'pass') FROM run_case GROUP BY run_id");
-  while (select.executeStep()) {
+  std::int64_t counted = 0;
+  ManyRows select(db,
+                  "SELECT run_id, count(*), sum(verdict = 'pass') FROM run_case INDEXED BY "
+                  "sqlite_autoindex_run_case_1 GROUP BY run_id");
+  while (select.step()) {
     Columns row(select);
     const std::int64_t run = row.integer();
     result[run].first = row.integer();
     result[run].second = row.integer();
+    counted += result[run].first;
   }
+  ManyRows all(db, "SELECT count(*) FROM run_case NOT INDEXED");
+  if (!all.step() || all.integer(0) != counted)
+    throw SQLite::Exception("a case is not in the index", SQLITE_CORRUPT);
   return result;
 }
 
 /// Names of the baselines that every run stands in.
 std::map<std::int64_t, std::vector<std::string>> baselines_by_run(SQLite::Database& db) {
   std::map<std::int64_t, std::vector<std::string>> result;
-  SQLite::Statement select(db, "SELECT run_id, name FROM baseline_run ORDER BY run_id, name");
-  while (select.executeStep()) {
+  ManyRows select(db, "SELECT run_id, name FROM baseline_run ORDER BY run_id, name");
+  while (select.step()) {
     Columns row(select);
     const std::int64_t run = row.integer();
     result[run].push_back(row.text());
@@ -212,11 +223,32 @@ std::int64_t insert_run(SQLite::Database& db, const RunRecord& run) {
   return id;
 }
 
+void fill_run_sums(SQLite::Database& db) {
+  const auto fill = [&](const std::string& table, const std::string& select_sql, int first, int end) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> sums;
+    ManyRows found(db, select_sql);
+    while (found.step()) {
+      Checksum sum;
+      found.add(sum, first, end);
+      sums.emplace_back(found.integer(0), sum.value());
+    }
+    SQLite::Statement update(db, "UPDATE " + table + " SET sum = ? WHERE id = ?");
+    for (const auto& [id, sum] : sums) {
+      Binder(update).integer(sum).integer(id);
+      update.exec();
+      update.reset();
+    }
+  };
+  fill("run", std::string(kSelectRows) + " WHERE run.sum IS NULL", kFirstOfRow, kEndOfRow);
+  fill("settings", "SELECT id, json FROM settings WHERE sum IS NULL", 1, 2);
+  fill("machine", "SELECT id, key, facts FROM machine WHERE sum IS NULL", 1, 3);
+}
+
 RunRecord select_run(SQLite::Database& db, std::int64_t id) {
-  SQLite::Statement select(db, std::string(kSelectRows) + " WHERE run.id = ?");
+  ManyRows select(db, std::string(kSelectRows) + " WHERE run.id = ?");
   select.bind(1, id);
   // With no machine to a run, the keys that hold the rows together are damaged.
-  if (!select.executeStep()) throw SQLite::Exception("run without a machine", SQLITE_CORRUPT);
+  if (!select.step()) throw SQLite::Exception("run without a machine", SQLITE_CORRUPT);
   RunRecord run = read_row(select).known.run;
   read_settings_and_machine(db, run);
   run.tags = select_tags(db)[id];
@@ -228,11 +260,12 @@ std::vector<RunSummary> select_summaries(SQLite::Database& db) {
   std::vector<RunSummary> result;
   auto tags = select_tags(db), baselines = baselines_by_run(db);
   auto counts = count_cases(db);
-  SQLite::Statement select(db, std::string(kSelectRows) + " ORDER BY run.id");
-  while (select.executeStep()) {
+  ManyRows select(db, std::string(kSelectRows) + " ORDER BY run.id");
+  while (select.step()) {
     Row row = read_row(select);
     RunRecord& run = row.known.run;
-    const auto [cases, passed] = counts[run.id];
+    const auto counted = counts.extract(run.id);
+    const auto [cases, passed] = counted ? counted.mapped() : std::pair<std::int64_t, std::int64_t>();
     RunSummary& summary = result.emplace_back();
     summary.id = run.id;
     summary.uid = std::move(run.uid);
@@ -250,13 +283,14 @@ std::vector<RunSummary> select_summaries(SQLite::Database& db) {
     summary.tags = std::move(tags[run.id]);
     summary.baselines = std::move(baselines[run.id]);
   }
+  if (!counts.empty()) throw SQLite::Exception("a case belongs to no run", SQLITE_CORRUPT);
   return result;
 }
 
 std::map<std::int64_t, RunRow> select_rows(SQLite::Database& db) {
   std::map<std::int64_t, RunRow> result;
-  SQLite::Statement select(db, kSelectRows);
-  while (select.executeStep()) {
+  ManyRows select(db, kSelectRows);
+  while (select.step()) {
     Row row = read_row(select);
     const std::int64_t id = row.known.run.id;
     result.emplace(id, std::move(row.known));

@@ -19,6 +19,9 @@ std::int64_t insert_run(SQLite::Database& db, const RunRecord& run);
 void insert_tag(SQLite::Database& db, std::int64_t run, const std::string& tag);
 void insert_note(SQLite::Database& db, std::int64_t run, const Note& note);
 
+/// Gives what an older schema wrote, which knew no sums, its sums.
+void fill_run_sums(SQLite::Database& db);
+
 /// The run is there.
 RunRecord select_run(SQLite::Database& db, std::int64_t id);
 

@@ -47,7 +47,7 @@ Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
 
 Store Store::open(const std::filesystem::path& path, OpenMode mode, std::int64_t max_bytes) {
-  return Store(std::make_unique<Connection>(Connection{path, open_database(path, mode, max_bytes)}));
+  return Store(std::make_unique<Connection>(path, mode, max_bytes));
 }
 
 void Store::back_up() const {
@@ -120,11 +120,11 @@ RunRecord Store::run(std::int64_t id) const {
 }
 
 std::vector<CaseRecord> Store::cases(std::int64_t run, bool with_samples) const {
-  return connection_->with([&](SQLite::Database& db) {
-    require_run(db, path(), run);
-    SQLite::Transaction one_view(db);  // so that a writer in between cannot tear the picture
-    return select_cases(db, run, with_samples);
-  });
+  return connection_->cases(run, with_samples ? CaseParts::kAll : CaseParts::kNoSamples);
+}
+
+std::vector<CaseRecord> Store::compared_cases(std::int64_t run) const {
+  return connection_->cases(run, CaseParts::kCompared);
 }
 
 std::set<std::string> Store::finished_cases(std::int64_t run) const {

@@ -15,7 +15,11 @@
 
 namespace wide::results {
 
-enum class OpenMode : std::uint8_t { kReadWrite, kReadOnly };
+enum class OpenMode : std::uint8_t {
+  kReadWrite,
+  kReadOnly,
+  kOverview,  ///< kReadOnly for runs() alone: of a large file that no one has checked only what it reads is
+};
 
 /// A run in one line.
 struct RunSummary {
@@ -46,10 +50,18 @@ struct TraceInfo {
 /// home.
 std::filesystem::path default_path();
 
+/// How much processes that measure one case differ.
+struct ProcessSpread {
+  double spread = kUnknown;  ///< standard deviation of the logarithm of the speed-up over the best rival
+  int processes = 0;
+};
+
 /// One case of one run, as far as its course over time goes.
 struct TrendPoint {
   std::int64_t run = 0;
   std::string started, git_commit, machine_key, key, shape, device, dtype, mode, strategy;
+  std::string model_hash, rivals;  ///< rivals: names in alphabetical order, with commas between
+  int threads = 0;
   std::int64_t n = 0;
   Verdict verdict = Verdict::kSkipped;
   Interval speedup;  ///< over eager
@@ -88,13 +100,16 @@ class Store {
   RunRecord run(std::int64_t id) const;
   /// In the order they were stored.
   std::vector<CaseRecord> cases(std::int64_t run, bool with_samples = true) const;
+  /// The same with what compare() looks at and no more: no samples, checks, shapes and plans.
+  std::vector<CaseRecord> compared_cases(std::int64_t run) const;
   /// Keys of all stored cases of the run, whatever their verdict.
   std::set<std::string> finished_cases(std::int64_t run) const;
   /// The newest measured run that is not done and has these settings on this machine.
   std::optional<std::int64_t> unfinished_run(const nlohmann::json& settings,
                                              const profiler::Facts& machine) const;
 
-  /// Names `runs` (replacing what had the name); they cannot be deleted until the baseline is removed.
+  /// Names `runs` (replacing what had the name); they cannot be deleted until the baseline is removed. Throws
+  /// when a case of one computed wrong numbers.
   void set_baseline(const std::string& name, const std::vector<std::int64_t>& runs);
   /// False when there is none of this name.
   bool remove_baseline(const std::string& name);
@@ -117,6 +132,9 @@ class Store {
 
   /// All cases of `subject` in runs measured here, oldest first; measurements of alerts are left out.
   std::vector<TrendPoint> trend(const std::string& subject) const;
+  /// What the newest measurements of the case on that machine show, `record` among them, drawn towards
+  /// profiler::kAssumedSpread; nothing is known of fewer than three.
+  ProcessSpread process_spread(const CaseRecord& record, const std::string& machine_key, int threads) const;
 
   /// Copies the whole database to FILE.bak, complete or not at all.
   void back_up() const;

@@ -4,35 +4,65 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <filesystem>
+#include <optional>
+#include <utility>
 
+#include "results/case_store.h"
+#include "results/checked_files.h"
 #include "results/database.h"
+#include "results/hostile.h"
 #include "results/store.h"
 
 namespace wide::results {
 
+/// Throws wide::Error when there is no run `id`.
+void require_run(SQLite::Database& db, const std::filesystem::path& path, std::int64_t id);
+
 struct Store::Connection {
   std::filesystem::path path;
-  SQLite::Database db;
+  std::optional<SQLite::Database> open;  ///< until the end
+  bool writes = false;
+
+  Connection(std::filesystem::path file, OpenMode mode, std::int64_t max_bytes)
+      : path(std::move(file)),
+        open(open_database(path, mode, max_bytes)),
+        writes(mode == OpenMode::kReadWrite) {}
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  /// What was whole and written by SQLite alone is whole.
+  ~Connection() {
+    open.reset();
+    if (writes) remember_whole(path, state_of(path));
+  }
 
   /// Runs `work(db)` with faults turned into wide::Error.
   template <typename Work>
   auto with(Work&& work) {
-    return guarded(path, [&] { return work(db); });
+    return guarded(path, [&] {
+      const TimeLimit limit(*open, time_allowed(path));
+      return work(*open);
+    });
+  }
+
+  std::vector<CaseRecord> cases(std::int64_t run, CaseParts parts) {
+    return with([&](SQLite::Database& db) {
+      require_run(db, path, run);
+      SQLite::Transaction one_view(db);  // so that a writer in between cannot tear the picture
+      return select_cases(db, run, parts);
+    });
   }
 
   /// The same as one transaction; `work` returns a value.
   template <typename Work>
   auto change(Work&& work) {
     return guarded(path, [&] {
-      SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-      auto result = work(db);
+      const TimeLimit limit(*open, time_allowed(path));
+      SQLite::Transaction transaction(*open, SQLite::TransactionBehavior::IMMEDIATE);
+      auto result = work(*open);
       transaction.commit();
       return result;
     });
   }
 };
-
-/// Throws wide::Error when there is no run `id`.
-void require_run(SQLite::Database& db, const std::filesystem::path& path, std::int64_t id);
 
 }  // namespace wide::results

@@ -1,4 +1,6 @@
 // What people and CI do with stored runs: pin, name, tag, note, delete; and the traces of a case.
+#include <sqlite3.h>
+
 #include "results/case_store.h"
 #include "results/json_fields.h"
 #include "results/run_store.h"
@@ -58,6 +60,20 @@ void refuse_if_kept(SQLite::Database& db, const std::filesystem::path& path, std
   }
 }
 
+/// A run that computed wrong numbers, itself or when alerts of it were measured again, is nothing to hold
+/// others against.
+void refuse_wrong_numbers(SQLite::Database& db, const std::filesystem::path& path, std::int64_t run) {
+  SQLite::Statement select(
+      db,
+      "SELECT run_id, key FROM run_case WHERE verdict = 'fail' AND (run_id = ?1 OR run_id IN "
+      "(SELECT id FROM run WHERE parent_id = ?1)) LIMIT 1");
+  select.bind(1, run);
+  if (!select.executeStep()) return;
+  throw Error("runs", path.string() + ": run " + std::to_string(select.getColumn(0).getInt64()) +
+                          " computed wrong numbers in '" + printable(select.getColumn(1).getString(), 150) +
+                          "': no baseline is made of it; name other runs");
+}
+
 std::int64_t case_row(SQLite::Database& db, const std::filesystem::path& path, std::int64_t run,
                       const std::string& key) {
   require_run(db, path, run);
@@ -81,6 +97,7 @@ void Store::set_baseline(const std::string& name, const std::vector<std::int64_t
     insert.exec();
     for (const std::int64_t run : runs) {
       require_run(db, path(), run);
+      refuse_wrong_numbers(db, path(), run);
       execute(db, "INSERT OR IGNORE INTO baseline_run VALUES (?, ?)", name, run);
     }
     return true;
@@ -95,10 +112,10 @@ bool Store::remove_baseline(const std::string& name) {
 std::vector<Baseline> Store::baselines() const {
   return connection_->with([](SQLite::Database& db) {
     std::vector<Baseline> result;
-    SQLite::Statement select(db,
-                             "SELECT sum, name, created, run_id FROM baseline JOIN baseline_run USING (name) "
-                             "ORDER BY name, run_id");
-    while (select.executeStep()) {
+    ManyRows select(db,
+                    "SELECT sum, name, created, run_id FROM baseline JOIN baseline_run USING (name) "
+                    "ORDER BY name, run_id");
+    while (select.step()) {
       Columns row(select);
       Checksum read;
       const auto sum = row.optional_integer();
@@ -157,10 +174,11 @@ void Store::delete_run(std::int64_t run) {
 
 std::vector<std::int64_t> Store::prune(std::size_t keep) {
   return connection_->change([&](SQLite::Database& db) {
-    // A run that is still going on, in this process or another, is never taken away.
+    // A run that is still going on, in this process or another, or that can be resumed, is never taken away.
     SQLite::Statement select(
         db,
-        "SELECT id FROM run WHERE parent_id IS NULL AND pinned = 0 AND status <> 'running' "
+        "SELECT id FROM run WHERE parent_id IS NULL AND pinned = 0 "
+        "AND (status = 'done' OR origin = 'imported') "
         "AND NOT EXISTS (SELECT 1 FROM baseline_run b WHERE b.run_id = run.id) "
         "AND NOT EXISTS (SELECT 1 FROM run child LEFT JOIN baseline_run b ON b.run_id = child.id "
         "  WHERE child.parent_id = run.id AND (child.pinned = 1 OR b.run_id IS NOT NULL)) "
@@ -176,29 +194,39 @@ std::vector<std::int64_t> Store::prune(std::size_t keep) {
 std::vector<TrendPoint> Store::trend(const std::string& subject) const {
   return connection_->with([&](SQLite::Database& db) {
     SQLite::Transaction one_view(db);
-    const auto runs = select_rows(db);
-    std::vector<TrendPoint> result;
-    for (const auto& [run, record] : select_subject(db, subject)) {
-      const auto found = runs.find(run);
-      if (found == runs.end()) continue;
-      TrendPoint& point = result.emplace_back();
-      point.run = run;
-      point.started = found->second.run.started;
-      point.git_commit = found->second.run.git_commit;
-      point.machine_key = found->second.machine_key;
-      point.key = record.key;
-      point.shape = dump(record.shape);
-      point.device = record.device;
-      point.dtype = record.dtype;
-      point.mode = record.mode;
-      point.strategy = record.strategy;
-      point.n = record.n;
-      point.verdict = record.verdict;
-      point.speedup = record.speedup;
-      point.wide_us = record.wide.median_us;
-    }
-    return result;
+    return select_subject(db, subject, select_rows(db));
   });
+}
+
+ProcessSpread Store::process_spread(const CaseRecord& record, const std::string& machine_key,
+                                    int threads) const {
+  constexpr int kFewest = 3, kNewest = 11;  // processes
+  constexpr double kPriorWeight = 3;        // processes that the assumed spread stands for
+  std::vector<double> logs;
+  if (record.speedup_best_rival.value > 0) logs.push_back(std::log(record.speedup_best_rival.value));
+  connection_->with([&](SQLite::Database& db) {
+    SQLite::Statement select(
+        db,
+        "SELECT best_speedup FROM run_case JOIN run ON run.id = run_id "
+        "JOIN machine ON machine.id = machine_id WHERE run_case.key = ? AND machine.key = ? "
+        "AND model_hash = ? AND threads = ? AND origin = 'measured' AND verdict = 'pass' "
+        "AND best_speedup > 0 ORDER BY run.id DESC LIMIT ?");
+    Binder(select)
+        .text(record.key)
+        .text(machine_key)
+        .text(record.model_hash)
+        .integer(threads)
+        .integer(kNewest);
+    while (select.executeStep()) logs.push_back(std::log(select.getColumn(0).getDouble()));
+    return true;
+  });
+  if (logs.size() < kFewest) return {};
+  double sum = 0, squares = 0;
+  for (const double value : logs) sum += value;
+  const double count = static_cast<double>(logs.size());
+  for (const double value : logs) squares += (value - sum / count) * (value - sum / count);
+  const double assumed = kPriorWeight * profiler::kAssumedSpread * profiler::kAssumedSpread;
+  return {std::sqrt((assumed + squares) / (kPriorWeight + count - 1)), static_cast<int>(logs.size())};
 }
 
 void Store::add_trace(std::int64_t run, const std::string& key, const std::string& name,
@@ -219,10 +247,10 @@ void Store::add_trace(std::int64_t run, const std::string& key, const std::strin
 
 std::vector<TraceInfo> Store::traces(std::int64_t run, const std::string& key) const {
   return connection_->with([&](SQLite::Database& db) {
-    SQLite::Statement select(db, "SELECT name, size FROM trace WHERE case_id = ? ORDER BY name");
+    ManyRows select(db, "SELECT name, size FROM trace WHERE case_id = ? ORDER BY name");
     select.bind(1, case_row(db, path(), run, key));
     std::vector<TraceInfo> result;
-    while (select.executeStep()) {
+    while (select.step()) {
       Columns row(select);
       result.push_back({row.text(), row.integer()});
     }
@@ -242,9 +270,10 @@ std::vector<std::string> Store::traced_cases(std::int64_t run) const {
 
 std::string Store::read_trace(std::int64_t run, const std::string& key, const std::string& name) const {
   return connection_->with([&](SQLite::Database& db) {
-    SQLite::Statement select(db, "SELECT sum, bytes FROM trace WHERE case_id = ? AND name = ?");
-    Binder(select).integer(case_row(db, path(), run, key)).text(name);
-    if (select.executeStep()) {
+    ManyRows select(db, "SELECT sum, bytes FROM trace WHERE case_id = ? AND name = ?");
+    select.bind(1, case_row(db, path(), run, key));
+    select.bind(2, name);
+    if (select.step()) {
       Columns row(select);
       Checksum read;
       const auto sum = row.optional_integer();

@@ -44,13 +44,14 @@ std::string group_of(const CaseRecord& record) {
 }
 
 /// "pass, faster", "fail: member 3 is off by …".
-std::string verdict_text(const CaseRecord& record) {
+std::string verdict_text(const CaseRecord& record, profiler::Effect effect) {
   std::string text(name(record.verdict));
   if (record.verdict != Verdict::kPass)
     return record.reason.empty() ? text : text + ": " + printable(record.reason, 100);
+  if (!record.circumstances.disturbed.empty())
+    return text + ", inconclusive: " + printable(record.circumstances.disturbed, 100);
   if (std::isnan(record.speedup_best_rival.value)) return text;
-  return text + ", " +
-         std::string(profiler::name(profiler::judge(record.speedup_best_rival, record.noise_floor)));
+  return text + ", " + std::string(profiler::name(effect));
 }
 
 /// Names of all rivals, in the order in which they first stand in a case, those that could not run included.
@@ -83,14 +84,15 @@ std::string rival_cell(const CaseRecord& record, const std::string& name) {
   return failed ? "failed" : "-";
 }
 
-std::vector<std::string> cells_of(const CaseRecord& record, const std::vector<std::string>& rivals) {
+std::vector<std::string> cells_of(const CaseRecord& record, profiler::Effect effect,
+                                  const std::vector<std::string>& rivals) {
   std::vector<std::string> cells = {std::to_string(record.n), printable(record.strategy),
                                     duration(record.wide.median_us)};
   for (const auto& rival : rivals) cells.push_back(rival_cell(record, rival));
   cells.push_back(speedup_text(record.speedup));
   cells.push_back(speedup_text(record.speedup_best_rival));
   cells.push_back(column_title(record.best_rival));
-  cells.push_back(verdict_text(record));
+  cells.push_back(verdict_text(record, effect));
   return cells;
 }
 
@@ -170,11 +172,12 @@ std::vector<std::pair<std::string, std::string>> unmeasured_rivals(const CaseRec
 
 std::string table(const std::vector<CaseRecord>& cases) {
   std::vector<std::string> order;
-  std::map<std::string, std::vector<const CaseRecord*>> groups;
-  for (const CaseRecord& record : cases) {
-    const std::string group = group_of(record);
+  std::map<std::string, std::vector<std::size_t>> groups;
+  const auto judged = effects(cases);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::string group = group_of(cases[i]);
     if (!groups.contains(group)) order.push_back(group);
-    groups[group].push_back(&record);
+    groups[group].push_back(i);
   }
   const auto rivals = rival_names(cases);
   std::vector<bool> left = {false, true, false};
@@ -186,7 +189,7 @@ std::string table(const std::vector<CaseRecord>& cases) {
   grid.row(titles);
   for (const std::string& group : order) {
     grid.heading(group);
-    for (const CaseRecord* record : groups[group]) grid.row(cells_of(*record, rivals));
+    for (const std::size_t i : groups[group]) grid.row(cells_of(cases[i], judged[i], rivals));
   }
   return grid.str() + failures(cases) + totals_line(cases);
 }

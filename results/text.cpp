@@ -25,6 +25,8 @@ Character decode(std::string_view text) {
 }
 
 std::string valid_utf8(std::string_view text) {
+  if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }))
+    return std::string(text);
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <span>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "results/escape.h"
@@ -18,55 +19,62 @@ constexpr std::size_t kShortestSegment = 3;
 constexpr double kSignificance = 0.01;
 const double kSmallestShift = std::log(1.03);
 
-double mean(std::span<const double> values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
+/// Sums over any part of a series in constant time: of the values less their mean, so that squares stay
+/// small.
+class PartSums {
+ public:
+  explicit PartSums(const std::vector<double>& values) {
+    const double middle = std::accumulate(values.begin(), values.end(), 0.0) / std::ssize(values);
+    for (const double value : values) {
+      sums_.push_back(sums_.back() + (value - middle));
+      squares_.push_back(squares_.back() + (value - middle) * (value - middle));
+    }
+  }
+  double mean(std::size_t from, std::size_t to) const {
+    return (sums_[to] - sums_[from]) / static_cast<double>(to - from);
+  }
+  /// Of the deviations from the part's own mean.
+  double squares(std::size_t from, std::size_t to) const {
+    const double part_mean = mean(from, to);
+    return std::max(0.0,
+                    squares_[to] - squares_[from] - part_mean * part_mean * static_cast<double>(to - from));
+  }
 
-double squares(std::span<const double> values) {
-  const double middle = mean(values);
-  double sum = 0;
-  for (const double value : values) sum += (value - middle) * (value - middle);
-  return sum;
-}
+ private:
+  std::vector<double> sums_{0.0}, squares_{0.0};
+};
 
-/// `places`: where the whole series might change. Counting them all in every part keeps the chance of a false
-/// change to what is promised for the series, however often it is cut.
-void split(std::span<const double> values, double places, std::size_t offset,
-           std::vector<std::size_t>& found) {
-  const std::size_t count = values.size();
-  if (count < 2 * kShortestSegment) return;
+/// Where the values `from` … `to` - 1 change most, if they do; 0: nowhere. `places`: where the whole series
+/// might change. Counting them all in every part keeps the chance of a false change to what is promised for
+/// the series, however often it is cut.
+std::size_t change_within(const PartSums& sums, double places, std::size_t from, std::size_t to) {
+  const std::size_t count = to - from;
   double best_t = 0;
   std::size_t best = 0;
-  for (std::size_t at = kShortestSegment; at + kShortestSegment <= count; ++at) {
-    const auto left = values.first(at), right = values.subspan(at);
-    const double shift = std::abs(mean(right) - mean(left));
+  for (std::size_t at = from + kShortestSegment; at + kShortestSegment <= to; ++at) {
+    const double shift = std::abs(sums.mean(at, to) - sums.mean(from, at));
     if (shift < kSmallestShift) continue;
-    const double variance = (squares(left) + squares(right)) / static_cast<double>(count - 2);
+    const double variance = (sums.squares(from, at) + sums.squares(at, to)) / static_cast<double>(count - 2);
     const double error =
-        std::sqrt(variance * (1 / static_cast<double>(left.size()) + 1 / static_cast<double>(right.size())));
+        std::sqrt(variance * (1 / static_cast<double>(at - from) + 1 / static_cast<double>(to - at)));
     const double t = error > 0 ? shift / error : 1e9;
     if (t > best_t) best_t = t, best = at;
   }
-  if (best == 0) return;
-  if (student_p(best_t, static_cast<double>(count - 2)) * places > kSignificance) return;
-  split(values.first(best), places, offset, found);
-  found.push_back(offset + best);
-  split(values.subspan(best), places, offset + best, found);
+  if (best == 0) return 0;
+  return student_p(best_t, static_cast<double>(count - 2)) * places > kSignificance ? 0 : best;
 }
 
-std::vector<TrendSeries> series_of(const std::vector<TrendPoint>& points) {
-  std::map<std::pair<std::string, std::string>, TrendSeries> by_case;
-  for (const TrendPoint& point : points) {
-    TrendSeries& series = by_case[{point.machine_key, point.key}];
-    series.machine_key = point.machine_key;
-    series.key = point.key;
-    series.n = point.n;
-    series.points.push_back(point);
-  }
+std::vector<TrendSeries> series_of(std::vector<TrendPoint> points) {
+  using Case = std::tuple<std::string_view, std::string_view, int, std::string_view, std::string_view>;
+  std::map<Case, std::vector<TrendPoint*>> by_case;
+  for (TrendPoint& point : points)
+    by_case[{point.machine_key, point.key, point.threads, point.rivals, point.model_hash}].push_back(&point);
   std::vector<TrendSeries> result;
-  for (auto& [name, series] : by_case) {
+  for (const auto& [name, of_case] : by_case) {
+    TrendSeries& series = result.emplace_back();
+    std::tie(series.machine_key, series.key, series.threads, series.rivals, series.model_hash) = name;
+    series.n = of_case.back()->n;
+    for (TrendPoint* point : of_case) series.points.push_back(std::move(*point));
     std::vector<double> values;
     std::vector<std::size_t> where;
     for (std::size_t i = 0; i < series.points.size(); ++i) {
@@ -75,7 +83,6 @@ std::vector<TrendSeries> series_of(const std::vector<TrendPoint>& points) {
       where.push_back(i);
     }
     for (const std::size_t change : change_points(values)) series.changes.push_back(where[change]);
-    result.push_back(std::move(series));
   }
   std::stable_sort(result.begin(), result.end(), [](const auto& a, const auto& b) {
     return std::tie(a.machine_key, a.n) < std::tie(b.machine_key, b.n);
@@ -84,8 +91,9 @@ std::vector<TrendSeries> series_of(const std::vector<TrendPoint>& points) {
 }
 
 std::vector<Winner> winners_of(const std::vector<TrendPoint>& points) {
-  using Place = std::tuple<std::string, std::string, std::string, std::string, std::string, std::int64_t>;
-  std::map<Place, std::map<std::string, const TrendPoint*>> newest;
+  using Text = std::string_view;
+  using Place = std::tuple<Text, Text, Text, Text, Text, std::int64_t>;
+  std::map<Place, std::map<Text, const TrendPoint*>> newest;
   for (const TrendPoint& point : points) {
     if (!point.speedup.known()) continue;
     newest[{point.machine_key, point.device, point.dtype, point.mode, point.shape, point.n}][point.strategy] =
@@ -110,51 +118,67 @@ std::vector<Winner> winners_of(const std::vector<TrendPoint>& points) {
   return result;
 }
 
+nlohmann::json series_json(const TrendSeries& series) {
+  auto points = nlohmann::json::array();
+  for (const TrendPoint& point : series.points) {
+    points.push_back({{"run", point.run},
+                      {"started", point.started},
+                      {"git_commit", point.git_commit},
+                      {"verdict", name(point.verdict)},
+                      {"speedup", interval_json(point.speedup)},
+                      {"wide_us", finite(point.wide_us)}});
+  }
+  return {{"machine_key", series.machine_key}, {"key", series.key},
+          {"threads", series.threads},         {"rivals", series.rivals},
+          {"model_hash", series.model_hash},   {"n", series.n},
+          {"points", std::move(points)},       {"change_points", series.changes}};
+}
+
+nlohmann::json winner_json(const Winner& winner) {
+  return {{"machine_key", winner.machine_key},
+          {"device", winner.device},
+          {"dtype", winner.dtype},
+          {"mode", winner.mode},
+          {"shape", winner.shape},
+          {"n", winner.n},
+          {"strategy", winner.strategy},
+          {"speedup", interval_json(winner.speedup)},
+          {"runner_up", winner.runner_up},
+          {"runner_up_speedup", interval_json(winner.runner_up_speedup)}};
+}
+
 }  // namespace
 
 std::vector<std::size_t> change_points(const std::vector<double>& values) {
   std::vector<std::size_t> found;
   if (values.size() < 2 * kShortestSegment) return found;
-  split(values, static_cast<double>(values.size() - 2 * kShortestSegment + 1), 0, found);
+  const PartSums sums(values);
+  const double places = static_cast<double>(values.size() - 2 * kShortestSegment + 1);
+  std::vector<std::pair<std::size_t, std::size_t>> parts{{0, values.size()}};
+  while (!parts.empty()) {
+    const auto [from, to] = parts.back();
+    parts.pop_back();
+    const std::size_t change = change_within(sums, places, from, to);
+    if (change == 0) continue;
+    found.push_back(change);
+    parts.emplace_back(from, change);
+    parts.emplace_back(change, to);
+  }
+  std::sort(found.begin(), found.end());
   return found;
 }
 
-Trend trend(const std::string& subject, const std::vector<TrendPoint>& points) {
-  return {subject, series_of(points), winners_of(points)};
+Trend trend(const std::string& subject, std::vector<TrendPoint> points) {
+  Trend result{subject, {}, winners_of(points)};
+  result.series = series_of(std::move(points));
+  return result;
 }
 
-nlohmann::json to_json(const Trend& trend) {
-  auto series = nlohmann::json::array(), winners = nlohmann::json::array();
-  for (const TrendSeries& one : trend.series) {
-    auto points = nlohmann::json::array();
-    for (const TrendPoint& point : one.points) {
-      points.push_back(
-          {{"run", point.run},
-           {"started", point.started},
-           {"git_commit", point.git_commit},
-           {"verdict", name(point.verdict)},
-           {"speedup", interval_json(point.speedup)},
-           {"wide_us", std::isfinite(point.wide_us) ? nlohmann::json(point.wide_us) : nlohmann::json()}});
-    }
-    series.push_back({{"machine_key", one.machine_key},
-                      {"key", one.key},
-                      {"n", one.n},
-                      {"points", points},
-                      {"change_points", one.changes}});
-  }
-  for (const Winner& winner : trend.winners) {
-    winners.push_back({{"machine_key", winner.machine_key},
-                       {"device", winner.device},
-                       {"dtype", winner.dtype},
-                       {"mode", winner.mode},
-                       {"shape", winner.shape},
-                       {"n", winner.n},
-                       {"strategy", winner.strategy},
-                       {"speedup", interval_json(winner.speedup)},
-                       {"runner_up", winner.runner_up},
-                       {"runner_up_speedup", interval_json(winner.runner_up_speedup)}});
-  }
-  return {{"subject", trend.subject}, {"series", series}, {"winners", winners}};
+void write_json(std::ostream& out, const Trend& trend) {
+  auto winners = nlohmann::json::array();
+  for (const Winner& winner : trend.winners) winners.push_back(winner_json(winner));
+  write_object(out, {{"subject", trend.subject}, {"winners", std::move(winners)}}, "series",
+               trend.series.size(), [&](std::size_t i) { return series_json(trend.series[i]); });
 }
 
 std::string text(const Trend& trend) {
@@ -163,7 +187,10 @@ std::string text(const Trend& trend) {
   for (const TrendSeries& series : trend.series) {
     if (series.machine_key != machine) result += "machine " + series.machine_key + "\n";
     machine = series.machine_key;
-    result += "  " + printable(series.key, 150) + "\n";
+    result += "  " + printable(series.key, 150);
+    if (series.threads > 0) result += "  " + std::to_string(series.threads) + " threads";
+    if (!series.rivals.empty()) result += "  beside " + printable(series.rivals, 80);
+    result += series.model_hash.empty() ? "\n" : "  model " + printable(series.model_hash, 8) + "\n";
     for (std::size_t i = 0; i < series.points.size(); ++i) {
       const TrendPoint& point = series.points[i];
       const bool changed = std::find(series.changes.begin(), series.changes.end(), i) != series.changes.end();

@@ -1,6 +1,7 @@
 #pragma once
 // How a subject fared over time: its cases run by run, where they changed, which strategy won at which N.
 
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,10 @@
 namespace wide::results {
 
 struct TrendSeries {
-  std::string machine_key, key;
+  /// Points of one series have all of these in common: another number of threads, other rivals or another
+  /// model would look like a change.
+  std::string machine_key, key, model_hash, rivals;
+  int threads = 0;
   std::int64_t n = 0;
   std::vector<TrendPoint> points;    ///< oldest first
   std::vector<std::size_t> changes;  ///< index of the first point after a change point
@@ -32,14 +36,15 @@ struct Trend {
 };
 
 /// `points` as Store::trend gives them.
-Trend trend(const std::string& subject, const std::vector<TrendPoint>& points);
+Trend trend(const std::string& subject, std::vector<TrendPoint> points);
 
 /// Where the level of `values` (log speed-ups, in time) changes: index of the first value of the new level.
 /// Binary segmentation; a change needs three values on either side, a shift of at least 3 % and significance
 /// at 1 % after counting all places of the series.
 std::vector<std::size_t> change_points(const std::vector<double>& values);
 
-nlohmann::json to_json(const Trend& trend);
+/// One JSON object, a series a line.
+void write_json(std::ostream& out, const Trend& trend);
 std::string text(const Trend& trend);
 
 }  // namespace wide::results

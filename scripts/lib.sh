@@ -156,10 +156,10 @@ def prepare_metadata_for_build_wheel(folder, config_settings=None):
 PYTHON
 }
 
-# Builds them beside the final folder and renames it when whole. WIDEBENCH_WINDOW=off goes without a window.
+# Builds them beside the final folder and renames it when whole.
 install_window() (
   folder=$(window_folder)
-  [ "${WIDEBENCH_WINDOW:-on}" != off ] && [ ! -d "$folder" ] || exit 0
+  [ ! -d "$folder" ] || exit 0
   mkdir -p "$cache"
   exec 9>"$cache/.window.lock"
   flock -n 9 || { say "waiting for another set-up to end"; flock 9; }
@@ -186,9 +186,15 @@ install_window() (
   mv -T "$partial/installed" "$folder"
 )
 
-# Arguments of CMake for the window, as it is installed or not.
+# Arguments of CMake for the window, as what it is built on is installed or not. WIDEBENCH_WINDOW=off goes without it.
 window_arguments() {
-  if [ "${WIDEBENCH_WINDOW:-on}" = off ]; then echo -DWIDEBENCH_GUI=OFF; else echo "-DWINDOW_ROOT=$(window_folder)"; fi
+  local folder
+  folder=$(window_folder)
+  if [ "${WIDEBENCH_WINDOW:-on}" = off ] || [ ! -d "$folder" ] || ! pkg-config --exists glfw3; then
+    echo -DWIDEBENCH_GUI=OFF
+  else
+    echo "-DWINDOW_ROOT=$folder"
+  fi
 }
 
 # libtorch_root PROFILE: the wheel's torch/ folder.
@@ -203,9 +209,10 @@ jobs() {
   echo $((cores < memory ? cores : memory))
 }
 
-# build PRESET TARGET CMAKE-ARGUMENT…: configures when the arguments changed, then builds.
+# build PRESET TARGETS CMAKE-ARGUMENT…: configures when the arguments changed, then builds. TARGETS is one word list.
 build() (
-  preset=$1 target=$2 folder=$root/build/$1
+  preset=$1 folder=$root/build/$1
+  read -ra targets <<<"$2"
   shift 2
   mkdir -p "$folder"
   exec 8>"$folder/.lock"
@@ -218,7 +225,7 @@ build() (
       { cat "$folder/configure.log" >&2; die "CMake could not configure build/$preset"; }
     echo "$arguments" >"$folder/.configured"
   fi
-  ninja -C "$folder" -j "$(jobs)" "$target" </dev/null 2>&1 |
+  ninja -C "$folder" -j "$(jobs)" "${targets[@]}" </dev/null 2>&1 |
     { grep --line-buffered -vE '^ninja: (no work|Entering dir)|Re-checking globbed|^-- ' >&2 || true; }
   [ "${PIPESTATUS[0]}" = 0 ] || { say "the build failed"; exit 2; }
 )

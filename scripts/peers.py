@@ -19,7 +19,7 @@ Protocol: JSON, one object a line, on standard input and output; what libraries 
 threads 0 leaves the library's own choice. An answer {"error": TEXT} says that a request could not be met. A rival is
 checked against the eager loop, and that against the outputs in the folder: a difference there is an error of prepare.
 A rival that fails, or whose numbers are wrong, has "ok": false with the reason and cannot be run. build_us is the time from a module to its first result less a later
-run: for the compiled rivals, the compile time.
+run: for the compiled rivals, the compile time. Before each round the inputs get other values, outside of what is timed.
 
     peers.py --check     exit code 0 when Python's torch can be imported, else 3 with one line saying why
     peers.py             serves requests until stop or the end of its input
@@ -31,15 +31,17 @@ import gc
 import json
 import os
 import pathlib
+import random
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
 try:
     import torch
     from safetensors.torch import load_file
+    from torch.export.graph_signature import ConstantArgument, InputKind
 except ImportError as failure:  # said in one line by check() and by main()
     torch = None
     IMPORT_FAILURE = str(failure)
@@ -170,9 +172,11 @@ class Subject:
     """N members, their inputs and what they should give.
 
     modules    one per member, each with weights of its own
-    inputs     [member][K]
+    constants  {K: value} of the inputs that are numbers, strings or None, fixed at export
+    inputs     [member][K], constants too
     mapped     [K]: whether input K differs per member
     expected   {"MEMBER.output.K": tensor}, or empty where the folder has no outputs
+    read       (tensor, its first values) of every input that a rival reads, stacked ones too
     """
 
     def __init__(self, folder: pathlib.Path):
@@ -181,20 +185,40 @@ class Subject:
             raise Unusable(f"{folder}/model.json has schema_version {document.get('schema_version')}; "
                            f"this script reads {SCHEMA_VERSION}")
         self.members: list[str] = document["members"]
+        self.constants: dict[int, Any] = {}
         self.modules = self._modules(folder, document)
         tensors = load_file(folder / document["inputs"])
-        numbers = [re.fullmatch(r"(?:.*\.)?input\.(\d+)", key) for key in tensors]
-        count = 1 + max((int(match[1]) for match in numbers if match), default=-1)
-        self.mapped = [f"input.{k}" not in tensors for k in range(count)]
-        self.inputs = [[tensors[f"{member}.input.{k}" if self.mapped[k] else f"input.{k}"] for k in range(count)]
+        matches = [re.fullmatch(r"(?:.*\.)?input\.(\d+)", key) for key in tensors]
+        numbers = sorted({int(match[1]) for match in matches if match} | set(self.constants))
+        self.mapped = [k not in self.constants and f"input.{k}" not in tensors for k in numbers]
+        self.inputs = [[self.constants[k] if k in self.constants else
+                        tensors[f"{member}.input.{k}" if mapped else f"input.{k}"]
+                        for k, mapped in zip(numbers, self.mapped, strict=True)]
                        for member in self.members]
         self.expected = load_file(folder / document["outputs"]) if "outputs" in document else {}
+        self.read: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self.random = random.Random(1)
+        self.will_read({id(one): one for values in self.inputs for one in values}.values())
+
+    def will_read(self, values: Iterable[Any]) -> None:
+        self.read += [(one, one.clone()) for one in values if isinstance(one, torch.Tensor)]
+
+    def change_inputs(self) -> None:
+        """Other values in their place: no round may have those of another. Floats times a factor, others by rows."""
+        factor, rows = self.random.uniform(0.75, 1.25), self.random.randrange(1 << 20)
+        for tensor, first in self.read:
+            if tensor.is_floating_point() or tensor.is_complex():
+                tensor.copy_(first * factor)
+            elif tensor.dim() > 1:
+                tensor.copy_(first.roll(rows, 0))
 
     def _modules(self, folder: pathlib.Path, document: dict[str, Any]) -> list[torch.nn.Module]:
         weights = [load_file(folder / file) for file in document["weights"]]  # an absolute path stays as it is
         if "graph" in document:
             return [GraphReader(document["graph"]).module(one) for one in weights]
         program = torch.export.load(folder / document["model"])
+        specs = [spec for spec in program.graph_signature.input_specs if spec.kind == InputKind.USER_INPUT]
+        self.constants = {k: spec.arg.value for k, spec in enumerate(specs) if isinstance(spec.arg, ConstantArgument)}
         first = program.module()
         modules = []
         for one in weights or [{}]:
@@ -231,6 +255,7 @@ def stacked_call(subject: Subject) -> tuple[Callable[..., Any], list[Any]]:
     weights = {name: torch.stack([state[name] for state in states]) for name in states[0]}
     inputs = [torch.stack([values[k] for values in subject.inputs]) if mapped else subject.inputs[0][k]
               for k, mapped in enumerate(subject.mapped)]
+    subject.will_read(values for values, mapped in zip(inputs, subject.mapped, strict=True) if mapped)
     module = subject.modules[0]
 
     def one(state: dict[str, torch.Tensor], *values: torch.Tensor) -> Any:
@@ -331,6 +356,7 @@ class Peers:
 
     def __init__(self) -> None:
         self.runs: dict[str, Run] = {}
+        self.subject: Subject | None = None
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if request["do"] == "prepare":
@@ -344,7 +370,7 @@ class Peers:
     def prepare(self, request: dict[str, Any]) -> dict[str, Any]:
         if request.get("threads", 0) > 0:
             torch.set_num_threads(request["threads"])
-        subject = Subject(pathlib.Path(request["folder"]))
+        subject = self.subject = Subject(pathlib.Path(request["folder"]))
         outputs = eager(subject)()
         error = difference_to_file(outputs, subject)  # another model than widebench runs is no rival
         expected = by_member(outputs, len(subject.members), stacked=False)
@@ -381,6 +407,7 @@ class Peers:
         if name not in self.runs:
             raise Unusable(f"the rival '{name}' is not prepared")
         run = self.runs[name]
+        self.subject.change_inputs()
         gc.disable()
         try:
             return {"nanoseconds": [nanoseconds(run) for _ in range(runs)]}

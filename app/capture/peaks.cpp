@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <limits>
 
+#include "app/capture/peaks_folder.h"
 #include "app/capture/thread_log.h"
-#include "app/peaks_folder.h"
 #include "core/torch_bridge.h"
 #include "formats/error.h"
 #include "formats/file.h"

@@ -7,8 +7,8 @@
 
 #include "app/capture/cpu_capture.h"
 #include "app/capture/node_facts.h"
+#include "app/capture/rivals.h"
 #include "app/capture/thread_log.h"
-#include "app/rivals.h"
 #include "profiler/statistics.h"
 
 namespace wide::app {

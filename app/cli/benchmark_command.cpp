@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -24,9 +25,9 @@ struct BenchmarkArguments {
   std::vector<std::string> names;
   std::string preset = "quick";
   std::vector<std::int64_t> n;
-  std::string mode;
+  std::vector<std::string> modes, dtypes, rivals, shape;  ///< shape: NAME=SIZE,…
   std::vector<std::string> strategies;
-  std::string model;
+  std::string model, inputs, expect;
   std::vector<std::string> weights;
   bool peers = false;
   MeasuringOptions measuring;
@@ -111,7 +112,8 @@ presets::PresetChanges changes_of(const BenchmarkArguments& options) {
     if (std::find(result.n.begin(), result.n.end(), n) == result.n.end()) result.n.push_back(n);
   }
   if (!wants_all(options)) result.strategies = options.strategies;
-  if (!options.mode.empty()) result.modes = {options.mode};
+  result.modes = options.modes;
+  result.dtypes = options.dtypes;
   return result;
 }
 
@@ -124,6 +126,10 @@ const app::SubjectInfo& find(const std::vector<app::SubjectInfo>& subjects, cons
   return *found;
 }
 
+std::vector<std::string> devices_of(const MeasuringOptions& options, const std::string& otherwise) {
+  return options.devices.empty() ? std::vector{otherwise} : options.devices;
+}
+
 // A preset whose one case is `subject`, with the defaults (stopping rule, rivals…) of `like`. Of a model, the
 // first n checkpoints are the members; where there are fewer, copies of them are the others.
 presets::Preset single(const presets::Preset& like, const presets::CaseSpec& subject,
@@ -132,15 +138,25 @@ presets::Preset single(const presets::Preset& like, const presets::CaseSpec& sub
   auto spec = like.cases.front();
   spec.subject = subject.subject, spec.kind = subject.kind, spec.shape = {};
   spec.model = subject.model;
-  const auto strategies = options.strategies.empty() || wants_all(options)
-                              ? std::vector<std::string>{spec.strategy}
-                              : options.strategies;
-  for (const auto& strategy : strategies) {
-    for (const auto count : n) {
-      const auto given = std::min<std::ptrdiff_t>(count, std::ssize(subject.weights));
-      spec.weights.assign(subject.weights.begin(), subject.weights.begin() + given);
-      spec.strategy = strategy, spec.n = count;
-      result.cases.push_back(spec);
+  spec.inputs = subject.inputs, spec.expect = subject.expect;
+  const auto or_else = [](const std::vector<std::string>& given, const std::string& otherwise) {
+    return given.empty() ? std::vector{otherwise} : given;
+  };
+  const auto strategies =
+      or_else(wants_all(options) ? std::vector<std::string>() : options.strategies, spec.strategy);
+  for (const auto& dtype : or_else(options.dtypes, spec.dtype)) {
+    for (const auto& mode : or_else(options.modes, spec.mode)) {
+      for (const auto& strategy : strategies) {
+        for (const auto count : n) {
+          const auto given = std::min<std::ptrdiff_t>(count, std::ssize(subject.weights));
+          spec.weights.assign(subject.weights.begin(), subject.weights.begin() + given);
+          spec.dtype = dtype, spec.mode = mode, spec.strategy = strategy, spec.n = count;
+          for (const auto& device : devices_of(options.measuring, spec.device)) {
+            result.cases.push_back(spec);
+            result.cases.back().device = device;
+          }
+        }
+      }
     }
   }
   return result;
@@ -167,13 +183,19 @@ presets::Preset of_model(const presets::Preset& preset, const BenchmarkArguments
   subject.subject = results::printable(app::model_title(subject.model));
   if (subject.subject.empty()) subject.subject = "model";
   for (const auto& file : options.weights) subject.weights.push_back(absolute(file));
+  if (!options.inputs.empty()) subject.inputs = absolute(options.inputs);
+  if (!options.expect.empty()) subject.expect = absolute(options.expect);
+  if (!options.dtypes.empty() || !options.shape.empty())
+    throw Error("usage",
+                "a model of your own has the dtype and shapes of its file; leave --dtype and --shape out");
   const auto most = std::max<std::int64_t>(1, std::ssize(subject.weights));
   const auto n = options.n.empty() ? std::vector{most} : options.n;
   if (const auto largest = *std::max_element(n.begin(), n.end()); largest > most) {
-    if (options.peers) {
-      throw Error("usage", fmt::format("with --peers {} members need {} checkpoints, given are {}; name more "
-                                       "with --weights",
-                                       largest, largest, subject.weights.size()));
+    if (options.peers || !options.expect.empty()) {
+      throw Error("usage", fmt::format("with {} {} members need {} checkpoints, given are {}; name more with "
+                                       "--weights",
+                                       options.peers ? "--peers" : "--expect", largest, largest,
+                                       subject.weights.size()));
     }
     context.log(LogLevel::kWarn, fmt::format("of {} members {} have a checkpoint; the others are copies, "
                                              "their weights scaled by a percent or more",
@@ -200,6 +222,32 @@ presets::Preset of_names(const presets::Preset& preset, const BenchmarkArguments
   return result;
 }
 
+// Sizes given with --shape stand in the place of a case's own; several of one name are an axis.
+void change_shapes(std::vector<presets::CaseSpec>& specs, const std::vector<std::string>& given) {
+  for (const auto& text : given) {
+    const auto equals = text.find('=');
+    const auto refuse = [&] {
+      throw Error("usage",
+                  "--shape takes NAME=SIZE or NAME=SIZE,SIZE, for instance batch=8,64, not '" + text + "'");
+    };
+    if (equals == 0 || equals == std::string::npos) refuse();
+    std::vector<std::int64_t> sizes;
+    for (const char *at = text.c_str() + equals, *end = text.c_str() + text.size(); at != end;) {
+      const auto [next, error] = std::from_chars(at + 1, end, sizes.emplace_back());
+      if (error != std::errc() || sizes.back() < 0 || (next != end && *next != ',')) refuse();
+      at = next;
+    }
+    std::vector<presets::CaseSpec> result;
+    for (const auto& spec : specs) {
+      for (const auto size : sizes) {
+        result.push_back(spec);
+        result.back().shape[text.substr(0, equals)] = size;
+      }
+    }
+    specs = std::move(result);
+  }
+}
+
 // A name or number given twice is measured once.
 presets::Preset without_repeats(presets::Preset preset) {
   std::set<std::string> seen;
@@ -219,6 +267,10 @@ int benchmark(Context& context, BenchmarkArguments& options) {
   const auto preset = presets::read_preset(presets::find_preset(options.preset), changes_of(options));
   auto chosen =
       options.model.empty() ? of_names(preset, options, context.engine) : of_model(preset, options, context);
+  change_shapes(chosen.cases, options.shape);
+  for (auto& spec : chosen.cases) {
+    if (!options.rivals.empty()) spec.rivals = options.rivals;
+  }
   if (wants_all(options)) multiply_by_strategies(chosen.cases, context.engine);
   if (options.peers) {
     add_peers(chosen.cases);
@@ -244,9 +296,21 @@ void add_benchmark_command(CLI::App& app, Context& context) {
       ->allow_extra_args(false)
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}))
       ->type_name("N,…");
-  command.add_flag("-c{default},--compile{default}", options->mode, "Compile, in this mode: -c[=MODE]")
+  command.add_flag("-c{default},--compile{default}", options->modes, "Compile, in these modes: -c[=MODE,…]")
+      ->delimiter(',')
       ->check(CLI::IsMember({"eager", "default", "reduce-overhead", "max-autotune"}))
-      ->type_name("[=MODE]");
+      ->type_name("[=MODE,…]");
+  const auto list = [&](const char* name, std::vector<std::string>& into, const char* help) {
+    return command.add_option(name, into, help)->delimiter(',')->allow_extra_args(false);
+  };
+  list("--dtype", options->dtypes, "Instead of the preset's")
+      ->check(CLI::IsMember(presets::kDtypes))
+      ->type_name("DTYPE,…");
+  list("--rivals", options->rivals, "Measured beside wide instead of the preset's")
+      ->check(CLI::IsMember(presets::kRivals))
+      ->type_name("NAME,…");
+  command.add_option("--shape", options->shape, "Sizes instead of the preset's; several of one are an axis")
+      ->type_name("NAME=SIZE,…");
   command
       .add_option("-s,--strategy", options->strategies,
                   "Measure these strategies instead of auto, each as a case of its own; all: auto and every "
@@ -266,11 +330,23 @@ void add_benchmark_command(CLI::App& app, Context& context) {
       .add_option("--weights", options->weights, "Its checkpoints, one per member; where N is larger, copies")
       ->needs(model)
       ->type_name("FILE…");
+  command
+      .add_option("--inputs", options->inputs,
+                  "safetensors with input.K or MEMBER.input.K; those of --expect, or made up otherwise")
+      ->needs(model)
+      ->type_name("FILE");
+  command
+      .add_option("--expect", options->expect,
+                  "safetensors with MEMBER.output.K, made by another program: a difference is a failure")
+      ->needs(model)
+      ->type_name("FILE");
   add_measuring_options(command, options->measuring);
   add_common_options(command, context);
   command.footer(examples({"widebench benchmark", "widebench benchmark mlp linear -n 2,4,8 -p ci",
                            "widebench benchmark conv2d -s grouped sequential -o conv2d.json",
-                           "widebench benchmark linear -s all", "widebench benchmark minigpt -n 8 --peers",
+                           "widebench benchmark linear -s all",
+                           "widebench benchmark mlp --shape batch=8,64 --dtype float64",
+                           "widebench benchmark minigpt -n 8 --peers",
                            "widebench benchmark all -c=reduce-overhead -t 10",
                            "widebench benchmark --model net.pt2 --weights a.safetensors b.safetensors"}) +
                  "\n\nExit codes are those of a sweep: widebench --help");

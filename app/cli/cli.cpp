@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -85,6 +86,7 @@ int run(std::vector<std::string> arguments, Context& context, std::span<const Ad
 
 int run_main(int argc, char** argv, app::Engine engine, std::span<const AddCommand> commands,
              std::function<std::shared_ptr<gui::Bench>()> bench) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, with a path
   const char* no_color = std::getenv("NO_COLOR");
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
   Context context{.engine = std::move(engine), .out = std::cout, .err = std::cerr};

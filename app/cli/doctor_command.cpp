@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "app/capture/peaks_folder.h"
 #include "app/cli/context.h"
 #include "app/cuda_library.h"
 #include "app/exit_code.h"
-#include "app/peaks_folder.h"
 #include "app/sweep_job.h"
 #include "results/store.h"
 #include "results/table.h"

@@ -78,6 +78,13 @@ int self_test(Context& context, GateArguments& options) {
     auto measured = measure_runs(context, options, signals);
     if (!measured) return app::kExitSignal + signals.signal();
     runs = std::move(*measured);
+    for (const auto& run : runs) {
+      const auto* wrong = results::wrong_case(run.cases);
+      if (wrong == nullptr) continue;
+      context.log(LogLevel::kError, "there is nothing to test with: wrong numbers were computed in " +
+                                        results::printable(wrong->key, 150));
+      return app::kExitWrongNumbers;
+    }
   }
   if (!runs.empty()) {
     if (std::ssize(runs) < results::runs_of_a_trial(options.test)) {
@@ -141,7 +148,7 @@ void add_gate_command(CLI::App& app, Context& context) {
   add_common_options(command, context);
   command.footer(examples({"widebench gate --self-test", "widebench gate --self-test --preset ci",
                            "widebench gate --self-test --runs 1 2 3 4 5 6 7 8 9 10 11 12 13"}) +
-                 "\n\nExit codes: 0 to be trusted, 3 too noisy for that");
+                 "\n\nExit codes: 0 to be trusted, 3 too noisy for that, 5 a case computed wrong numbers");
   set_action(command, context, [&context, options] { return self_test(context, *options); });
 }
 

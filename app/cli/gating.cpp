@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
@@ -19,6 +20,7 @@ namespace {
 results::GateOptions gate_options(const GatingOptions& options) {
   results::GateOptions result;
   result.compare.minimum_effect = options.minimum_effect_percent / 100;
+  result.compare.minimum_us = options.minimum_us;
   result.compare.across_machines = options.across_machines;
   result.repeats = options.repeats;
   result.fail_inconclusive = options.fail_inconclusive;
@@ -58,6 +60,11 @@ void add_gating_options(CLI::App& command, GatingOptions& options) {
                                 "Smaller slow-downs do not count; default 5")
                     ->check(CLI::Range(0.1, 1000.0))
                     ->type_name("PERCENT"));
+  with_baseline(command
+                    .add_option("--min-us", options.minimum_us,
+                                "Nor do those of fewer microseconds of wide's time; default 0")
+                    ->check(CLI::Range(0.0, 1e12))
+                    ->type_name("US"));
   with_baseline(
       command
           .add_option("--gate-repeats", options.repeats,
@@ -84,6 +91,7 @@ std::optional<results::Side> read_baseline(const std::filesystem::path& database
                                            const app::Engine& engine) {
   if (options.baseline.empty()) return std::nullopt;
   auto side = read_side(database, options.baseline);
+  results::require_right_numbers(side);
   results::CompareOptions how;
   how.across_machines = options.across_machines;
   const auto seen = results::compare(side, {"this run", {{app::run_of(job, engine), {}}}}, how);
@@ -140,10 +148,13 @@ std::optional<std::vector<std::int64_t>> steady_baseline(Context& context, int m
   results::Side side{"baseline", {}};
   for (const auto id : runs) side.runs.push_back({store.run(id), store.cases(id, false)});
   std::vector<std::int64_t> ids;
+  const auto has_wrong = [](const results::Imported& run) {
+    return results::wrong_case(run.cases) != nullptr;
+  };
   const app::Measurer measurer{.options = job.options, .program = {}, .waiting = {}, .starting = {}};
   for (;;) {
     const auto keys = results::unsteady_cases(side, options);
-    if (keys.empty()) return ids;
+    if (keys.empty() || std::any_of(side.runs.begin(), side.runs.end(), has_wrong)) return ids;
     if (ids.empty()) {
       context.err << fmt::format(
                          "{} cases differ much between processes; they are measured again, up to {} times\n",
@@ -158,9 +169,11 @@ std::optional<std::vector<std::int64_t>> steady_baseline(Context& context, int m
 }
 
 int gated_exit_code(int sweep_code, const results::GateOutcome& outcome, const GatingOptions& options) {
-  if (sweep_code == app::kExitWrongNumbers) return sweep_code;
+  if (sweep_code == app::kExitWrongNumbers || outcome.verdict == results::GateVerdict::kWrongNumbers)
+    return app::kExitWrongNumbers;
   if (outcome.verdict == results::GateVerdict::kRegressed) return app::kExitRegression;
   if (sweep_code != app::kExitDone) return sweep_code;
+  if (!outcome.broken.empty()) return app::kExitCannotMeasure;
   if (outcome.verdict == results::GateVerdict::kInconclusive && options.fail_inconclusive)
     return app::kExitInconclusive;
   return app::kExitDone;

@@ -14,6 +14,7 @@ struct GatingOptions {
   std::string baseline;  ///< run, baseline or report file; empty: no gate
   std::string baseline_program;
   std::string summary;  ///< Markdown is appended here; empty: to $GITHUB_STEP_SUMMARY where that is set
+  double minimum_us = 0;
   double minimum_effect_percent = 5;
   int repeats = results::GateOptions().repeats;
   bool fail_inconclusive = false;
@@ -34,7 +35,7 @@ results::GateOutcome run_gate(Context& context, const GatingOptions& options, co
                               const app::SweepJob& job, results::Store& store, std::int64_t run);
 
 /// Measures the unsteady cases of these runs of the job again, `most` times in all (see Note [Baselines]), as
-/// stored runs under the last one. Their ids; nothing: stopped.
+/// stored runs under the last one, until a case computes wrong numbers. Their ids; nothing: stopped.
 std::optional<std::vector<std::int64_t>> steady_baseline(Context& context, int most, const app::SweepJob& job,
                                                          results::Store& store,
                                                          const std::vector<std::int64_t>& runs);

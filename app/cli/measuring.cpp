@@ -10,6 +10,7 @@
 #include "app/cli/run_choice.h"
 #include "app/cli/signals.h"
 #include "app/exit_code.h"
+#include "app/headline.h"
 #include "app/summary.h"
 #include "app/sweep_job.h"
 #include "app/temporary_folder.h"
@@ -136,9 +137,29 @@ int stopped(Context& context, const MeasuringOptions& options, const results::St
   return app::kExitSignal + signal;
 }
 
-// The worst of several sweeps: wrong numbers before what could not be measured.
-int worst(int a, int b) {
-  return a == app::kExitDone || b == app::kExitWrongNumbers ? b : a;
+/// Names the runs, and what their unsteady cases need beyond them; none of it when a case computed wrong
+/// numbers. The exit code that measuring again deserves; nothing: stopped.
+std::optional<int> save_baseline(Context& context, const MeasuringOptions& options, const app::SweepJob& job,
+                                 results::Store& store, std::vector<std::int64_t> runs) {
+  const auto more = steady_baseline(context, options.baseline_repeats, job, store, runs);
+  if (!more) return std::nullopt;
+  int code = app::kExitDone;
+  for (const auto run : *more) {
+    runs.push_back(run);
+    code = app::worst(code, app::exit_code(app::headline(store.cases(run, false))));
+  }
+  for (const auto run : runs) {
+    const auto cases = store.cases(run, false);
+    const auto* wrong = results::wrong_case(cases);
+    if (wrong == nullptr) continue;
+    context.log(
+        LogLevel::kError,
+        fmt::format("the baseline {} is not saved: run {} computed wrong numbers in {}",
+                    results::printable(options.save_baseline), run, results::printable(wrong->key, 150)));
+    return app::kExitWrongNumbers;
+  }
+  store.set_baseline(options.save_baseline, runs);
+  return code;
 }
 
 void check_repeats(const MeasuringOptions& options) {
@@ -152,9 +173,11 @@ void check_repeats(const MeasuringOptions& options) {
 
 void add_measuring_options(CLI::App& command, MeasuringOptions& options) {
   constexpr const char* kGroup = "Measuring";
-  command.add_option("--device", options.device, "cpu, cuda, or auto (default): cuda where one is usable")
+  command.add_option("--device", options.devices, "cpu, cuda, or auto (default): cuda where one is usable")
+      ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
-      ->type_name("DEVICE")
+      ->type_name("DEVICE,…")
       ->group(kGroup);
   command.add_option("--db", options.database, "Database; default $XDG_DATA_HOME/widebench/results.db")
       ->type_name("FILE")
@@ -205,7 +228,7 @@ void add_measuring_options(CLI::App& command, MeasuringOptions& options) {
 
 presets::PresetChanges changes(const MeasuringOptions& options) {
   presets::PresetChanges result;
-  if (options.device != "auto") result.device = options.device;
+  result.devices = options.devices;
   result.threads = options.threads;
   result.seed = options.seed;
   return result;
@@ -239,14 +262,12 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
       return stopped(context, options, store, outcome.run, signals.signal());
     if (!outcome.backup_fault.empty()) context.log(LogLevel::kWarn, outcome.backup_fault);
     runs.push_back(outcome.run);
-    code = worst(code, finish(context, options, store, outcome.run));
+    code = app::worst(code, finish(context, options, store, outcome.run));
   }
   if (!options.save_baseline.empty()) {
-    const auto more = steady_baseline(context, options.baseline_repeats, job, store, runs);
-    if (!more) return stopped(context, options, store, runs.back(), signals.signal());
-    auto named = runs;
-    named.insert(named.end(), more->begin(), more->end());
-    store.set_baseline(options.save_baseline, named);
+    const auto saved = save_baseline(context, options, job, store, runs);
+    if (!saved) return stopped(context, options, store, runs.back(), signals.signal());
+    code = app::worst(code, *saved);
   }
   if (!baseline) return code;
   const auto decided = run_gate(context, options.gating, *baseline, job, store, runs.back());

@@ -17,9 +17,9 @@ namespace wide::cli {
 inline constexpr double kPeersSeconds = 1200;
 
 struct MeasuringOptions {
-  std::string device = "auto";
-  std::string database;  ///< empty: the default one
-  std::string report;    ///< file, "-" for standard output; empty: none
+  std::vector<std::string> devices;  ///< "cpu", "cuda", "auto"; empty: the preset's
+  std::string database;              ///< empty: the default one
+  std::string report;                ///< file, "-" for standard output; empty: none
   std::string label;
   std::optional<double> timeout_seconds;
   std::optional<int> threads;

@@ -8,6 +8,7 @@
 #include "app/capture/profile_job.h"
 #include "app/cli/model_options.h"
 #include "app/cli/profile.h"
+#include "app/exit_code.h"
 #include "app/made_up_inputs.h"
 #include "app/model_title.h"
 #include "core/torch_bridge.h"

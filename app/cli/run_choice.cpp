@@ -109,7 +109,7 @@ bool is_report_file(const std::string& choice) {
   return choice.find('/') != std::string::npos || choice.ends_with(".json");
 }
 
-results::Side read_side(const std::filesystem::path& database, const std::string& choice, bool with_samples) {
+results::Side read_side(const std::filesystem::path& database, const std::string& choice) {
   results::Side side{choice, {}};
   if (is_report_file(choice)) {
     side.runs.push_back(results::read_report(choice));
@@ -118,7 +118,7 @@ results::Side read_side(const std::filesystem::path& database, const std::string
   }
   const auto store = results::Store::open(database, results::OpenMode::kReadOnly);
   for (const auto id : find_runs(store, choice))
-    side.runs.push_back({store.run(id), store.cases(id, with_samples)});
+    side.runs.push_back({store.run(id), store.compared_cases(id)});
   return side;
 }
 

@@ -28,9 +28,9 @@ app::CapturedCase find_captured(const results::Store& store, const std::string& 
 /// Whether `choice` means a report file: it has a '/' or ends in ".json".
 bool is_report_file(const std::string& choice);
 
-/// The runs with their cases, from the database or from a report file; a file needs no database.
-results::Side read_side(const std::filesystem::path& database, const std::string& choice,
-                        bool with_samples = false);
+/// The runs with what compare() looks at of their cases, from the database or from a report file; a file
+/// needs no database.
+results::Side read_side(const std::filesystem::path& database, const std::string& choice);
 
 /// Throws wide::Error when `name` would hide a number, latest or a file.
 void check_baseline_name(const std::string& name);

@@ -28,7 +28,8 @@ json to_json(const app::Expectation& one) {
   return {{"member", one.member},           {"output", one.output},
           {"agrees", difference.agrees},    {"max_abs_err", finite(difference.max_abs)},
           {"rtol", one.tolerance.relative}, {"atol", one.tolerance.absolute},
-          {"worst", difference.worst},      {"text", difference.text}};
+          {"worst", difference.worst},      {"text", difference.text},
+          {"precision", one.precision}};
 }
 
 int report(const Context& context, const WideModel& model, const Coverage& cover,
@@ -47,9 +48,9 @@ int report(const Context& context, const WideModel& model, const Coverage& cover
   context.human() << app::describe(cover, model.members());
   for (const auto& one : expectations) {
     if (one.difference.agrees) continue;
-    context.err << fmt::format("mismatch: member {}, output {}, {} (allowed: {:.3g} + {:.3g} x |expected|)\n",
-                               one.member, one.output, one.difference.text, one.tolerance.absolute,
-                               one.tolerance.relative);
+    context.err << fmt::format(
+        "mismatch: member {}, output {}, {} (allowed: {:.3g} + {:.3g} x |expected|, by {})\n", one.member,
+        one.output, one.difference.text, one.tolerance.absolute, one.tolerance.relative, one.precision);
   }
   if (wrong > 0) {
     context.err << fmt::format("error: {} of {} outputs are not as expected\n", wrong, expectations.size());
@@ -69,7 +70,7 @@ int run(const Context& context, const RunArguments& options) {
   const auto outputs = model.forward(inputs);
   std::vector<app::Expectation> expectations;
   if (!options.expect.empty()) {
-    expectations = app::compare_outputs(options.expect, model, outputs, depth(model.build(inputs).canonical),
+    expectations = app::compare_outputs(options.expect, model, outputs, model.build(inputs).canonical,
                                         options.rtol, options.atol);
   }
   app::write_outputs(options.outputs, model, outputs);

@@ -7,6 +7,7 @@
 #include "app/cli/runs_commands.h"
 #include "app/cli/side_by_side.h"
 #include "app/exit_code.h"
+#include "app/headline.h"
 #include "results/compare.h"
 #include "results/table.h"
 
@@ -27,28 +28,34 @@ int compare(Context& context, const RunsCompareArguments& options) {
   auto how = options.compare;
   how.minimum_effect = options.minimum_effect_percent / 100;
   const auto database = database_path(*options.database);
-  std::vector<std::future<results::Side>> sides;  // report files may be large
+  std::vector<std::future<results::Side>> reading;  // report files may be large
   for (const auto& run : options.runs)
-    sides.push_back(std::async(std::launch::async, [&] { return read_side(database, run); }));
-  const auto first = sides.front().get();
-  auto document = nlohmann::json::array();
+    reading.push_back(std::async(std::launch::async, [&] { return read_side(database, run); }));
+  std::vector<results::Side> sides;
+  for (auto& side : reading) sides.push_back(side.get());
+  int code = app::kExitDone;
   for (std::size_t i = 1; i < options.runs.size(); ++i) {
-    auto second = sides[i].get();
-    auto base = first;
+    results::Comparison seen;
     if (options.measure_again) {
-      auto fresh = measure_side_by_side(context, base, second, options.again);
+      const auto fresh = measure_side_by_side(context, sides[0], sides[i], options.again);
       if (!fresh) return app::kExitSignal + fresh.error;
-      base = std::move(fresh.first);
-      second = std::move(fresh.second);
+      for (const auto* side : {&fresh.first, &fresh.second}) {
+        for (const auto& run : side->runs) code = app::worst(code, app::exit_code(app::headline(run.cases)));
+      }
+      seen = results::compare(fresh.first, fresh.second, how);
+    } else {
+      seen = results::compare(sides[0], sides[i], how);
     }
-    const auto seen = results::compare(base, second, how);
-    document.push_back(to_json(seen));
-    if (!context.json)
+    if (context.json) {
+      context.out << (i > 1 ? ",\n" : options.runs.size() > 2 ? "[" : "");
+      write_json(context.out, seen);
+    } else {
       context.human() << (i > 1 ? "\n" : "")
                       << (options.markdown ? markdown(seen, options.all) : text(seen, options.all));
+    }
   }
-  if (context.json) context.out << (document.size() == 1 ? document[0] : document).dump(2) << '\n';
-  return app::kExitDone;
+  if (context.json) context.out << (options.runs.size() > 2 ? "]\n" : "\n");
+  return code;
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ std::string marks(const std::vector<results::RunSummary>& runs) {
 }
 
 int list(const Context& context, const RunsListArguments& options) {
-  const auto store = Store::open(database_path(*options.database), results::OpenMode::kReadOnly);
+  const auto store = Store::open(database_path(*options.database), results::OpenMode::kOverview);
   auto runs = store.runs();
   std::erase_if(runs, [&](const auto& run) {
     return !options.tag.empty() && std::find(run.tags.begin(), run.tags.end(), options.tag) == run.tags.end();

@@ -1,6 +1,4 @@
 // widebench runs trend: a subject over time.
-#include <nlohmann/json.hpp>
-
 #include "app/cli/run_choice.h"
 #include "app/cli/runs_commands.h"
 #include "app/exit_code.h"
@@ -25,7 +23,8 @@ int trend(const Context& context, const RunsTrendArguments& options) {
                             "\"; `widebench runs show latest` lists them");
   }
   if (context.json) {
-    context.out << to_json(seen).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    write_json(context.out, seen);
+    context.out << '\n';
   } else {
     context.human() << text(seen);
   }

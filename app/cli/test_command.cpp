@@ -10,6 +10,7 @@
 #include "app/cli/model_options.h"
 #include "app/exit_code.h"
 #include "app/made_up_inputs.h"
+#include "app/tensor_files.h"
 #include "core/prove.h"
 #include "core/torch_bridge.h"
 #include "formats/error.h"
@@ -23,7 +24,7 @@ using nlohmann::json;
 
 struct TestArguments {
   ModelOptions model;
-  std::string inputs;
+  std::string inputs, expect;
   std::vector<std::string> names;
   std::vector<std::int64_t> members{3};
   std::vector<std::string> dtypes{"float32"};
@@ -61,12 +62,20 @@ Proof prove_model(const Context& context, const TestArguments& options, Case& wh
   auto model = load_model(context, given, what.members);
   what.name = model.graph().name;
   what.members = model.members();
-  const auto inputs = app::inputs_for(model, options.inputs, options.model.seed);
-  return prove(model, inputs);
+  const auto& file = options.inputs.empty() ? options.expect : options.inputs;
+  const auto inputs = app::inputs_for(model, file, options.model.seed);
+  try {
+    auto proof = prove(model, inputs);
+    if (!options.expect.empty()) proof.checks.push_back(app::check_expected(options.expect, model, inputs));
+    return proof;
+  } catch (const Error&) {
+    if (file.empty()) app::blame_made_up_inputs(model, inputs);
+    throw;
+  }
 }
 
-// One subject in trouble costs its line, not those after it: a refusing planner skips, other faults are
-// errors.
+// One subject in trouble costs its line, not those after it: a refusing planner and made-up inputs that are
+// refused skip, other faults are errors.
 Result prove_case(const Context& context, const TestArguments& options, Case what) {
   const bool own = what.name.empty();
   try {
@@ -74,9 +83,10 @@ Result prove_case(const Context& context, const TestArguments& options, Case wha
     const auto* verdict = proof.passed() ? "pass" : "fail";
     return {std::move(what), verdict, "", std::move(proof)};
   } catch (const Error& error) {
-    if (own && error.stage() != "plan") throw;
+    const bool skipped = error.stage() == "plan" || error.stage() == app::kRefusedInputs;
+    if (own && !skipped) throw;
     if (own) what.name = std::filesystem::path(options.model.models[0]).stem().string();
-    return {std::move(what), error.stage() == "plan" ? "skipped" : "error", error.what(), {}};
+    return {std::move(what), skipped ? "skipped" : "error", error.what(), {}};
   }
 }
 
@@ -107,6 +117,8 @@ std::vector<std::vector<std::string>> strategy_sets(const TestArguments& options
 }
 
 std::vector<std::string> subjects(const TestArguments& options) {
+  if (options.model.models.empty() && !options.expect.empty())
+    throw Error("usage", "--expect needs --model: for built-in subjects nobody else has outputs");
   if (!options.model.models.empty()) {
     if (!options.names.empty()) throw Error("usage", "name built-in subjects or give --model, not both");
     return {};
@@ -136,13 +148,10 @@ json to_json(const Result& result) {
                       {"max_abs_err", check.max_abs == check.max_abs ? json(check.max_abs) : json(nullptr)},
                       {"tolerance", check.tolerance}});
   }
-  return {{"subject", result.what.name},
-          {"n", result.what.members},
-          {"dtype", result.what.dtype},
-          {"strategy", strategy_text(result.what)},
-          {"verdict", result.verdict},
-          {"reason", result.reason},
-          {"checks", checks}};
+  return {{"subject", result.what.name}, {"n", result.what.members},
+          {"dtype", result.what.dtype},  {"strategy", strategy_text(result.what)},
+          {"verdict", result.verdict},   {"reason", result.reason},
+          {"notes", result.proof.notes}, {"checks", checks}};
 }
 
 void print(const Context& context, const Result& result) {
@@ -161,6 +170,8 @@ void print(const Context& context, const Result& result) {
     if (!check.passed)
       context.err << fmt::format("  {}: {} (allowed {:.2e})\n", check.what, check.text, check.tolerance);
   }
+  for (const auto& note : result.proof.notes)
+    context.human() << "  " << results::printable(note, 300) << '\n';
 }
 
 std::vector<Case> cases(const Context& context, const TestArguments& options) {
@@ -218,6 +229,10 @@ void add_test_command(CLI::App& app, Context& context) {
   add_model_options(*command, options->model, false);
   command->add_option("--inputs", options->inputs,
                       "with --model: safetensors with input.K or MEMBER.input.K; made up otherwise");
+  command->add_option(
+      "--expect", options->expect,
+      "with --model: safetensors with MEMBER.output.K, made by another program; inputs come from "
+      "it, too, unless --inputs names others");
   add_common_options(*command, context);
   command->footer(
       examples({"widebench test", "widebench test resblock minigpt -n 2,4,8",

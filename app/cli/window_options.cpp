@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "app/exit_code.h"
-#include "gui/window.h"
+#include "app/window.h"
 
 namespace wide::cli {
 namespace {
@@ -44,7 +44,8 @@ void* open_library(std::string& problem) {
     problem = text != nullptr ? text : "libwide_window.so cannot be opened";
     return nullptr;
   }
-  problem = "libwide_window.so, which holds the window, is not beside the program";
+  problem =
+      "libwide_window.so, which holds the window, is not beside the program; `scripts/run gui` builds it";
   return nullptr;
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "gui/bench.h"
+#include "app/bench.h"
 
 namespace wide::gui {
 

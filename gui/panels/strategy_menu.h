@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "gui/bench.h"
+#include "app/bench.h"
 
 namespace wide::gui {
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "formats/error.h"
+#include "formats/document.h"
+#include "formats/fault.h"
 #include "gui/views/quantity.h"
 #include "gui/views/time_view.h"
 #include "profiler/trace/chrome_import.h"
@@ -27,7 +28,12 @@ std::optional<profiler::Roofline> roofline_of(const Trace& trace, const profiler
                               dtype == facts.end() ? "" : dtype->second);
   }
   if (report.empty()) return std::nullopt;
-  const auto document = nlohmann::json::parse(report, nullptr, false);
+  nlohmann::json document;
+  try {
+    document = formats::parse_document(report);
+  } catch (const formats::Fault&) {
+    return std::nullopt;
+  }
   if (!document.is_object() || !document.contains("roofline")) return std::nullopt;
   const auto& found = document["roofline"];
   if (!found.is_object() || !found.contains("peaks") || !found.contains("dtype") ||

@@ -130,8 +130,9 @@ void add_cases(Table& table, const std::vector<CaseRecord>& cases) {
 
 std::string verdict_word(const CaseRecord& record) {
   if (record.verdict != Verdict::kPass) return std::string(results::name(record.verdict));
+  if (!record.circumstances.disturbed.empty()) return "inconclusive";
   if (std::isnan(record.speedup_best_rival.value)) return "pass";
-  return std::string(profiler::name(profiler::judge(record.speedup_best_rival, record.noise_floor)));
+  return std::string(profiler::name(results::effect(record)));
 }
 
 Meaning meaning(std::string_view word) {

@@ -123,12 +123,18 @@ Argument ints(std::initializer_list<std::int64_t> values) {
 
 std::vector<Member> make_members(const Architecture& architecture, std::int64_t n, std::uint64_t seed,
                                  at::ScalarType dtype) {
+  std::map<std::string, at::Tensor> shared;
+  auto common = at::detail::createCPUGenerator(seed * 1'000'003 - 1);
+  for (const auto& [fqn, recipe] : architecture.weights) {
+    if (recipe.shared) shared.emplace(fqn, draw(recipe, dtype, common));
+  }
   std::vector<Member> members;
   for (std::int64_t i = 0; i < n; ++i) {
     auto generator = at::detail::createCPUGenerator(seed * 1'000'003 + static_cast<std::uint64_t>(2 * i));
-    Member member{"seed" + std::to_string(i), {}};
-    for (const auto& [fqn, recipe] : architecture.weights)
-      member.tensors.emplace(fqn, draw(recipe, dtype, generator));
+    Member member{"seed" + std::to_string(i), shared};
+    for (const auto& [fqn, recipe] : architecture.weights) {
+      if (!recipe.shared) member.tensors.emplace(fqn, draw(recipe, dtype, generator));
+    }
     members.push_back(std::move(member));
   }
   return members;

@@ -25,7 +25,8 @@ struct TensorRecipe {
   Kind kind = Kind::kNormal;
   double scale = 1;
   std::int64_t bound = 0;
-  bool shared = false;  ///< inputs: the same for all members, like positions in a sequence
+  /// The same for all members: an input like positions in a sequence, a weight that was not trained further.
+  bool shared = false;
 };
 
 /// A graph and what it takes to make members of it. Floating tensors take the dtype asked for.
@@ -70,7 +71,7 @@ inline Argument ref(ValueId id) {
 }
 Argument ints(std::initializer_list<std::int64_t> values);
 
-/// `n` members with distinct weights, reproducible from `seed`.
+/// `n` members with distinct weights but where the recipe says shared, reproducible from `seed`.
 std::vector<Member> make_members(const Architecture& architecture, std::int64_t n, std::uint64_t seed,
                                  at::ScalarType dtype);
 /// Inputs for `n` members, distinct but where the recipe says shared.

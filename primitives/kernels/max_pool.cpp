@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/parallel.h"
 #include "primitives/kernels/clones.h"
-#include "primitives/kernels/parallel.h"
 
 namespace wide::kernels {
 namespace {

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
+#include "core/parallel.h"
 #include "primitives/kernels/clones.h"
-#include "primitives/kernels/parallel.h"
 
 namespace wide::kernels {
 namespace {
@@ -24,6 +26,15 @@ WIDE_CLONES void scale_floats(const float* x, float* y, float scale, float shift
 }
 WIDE_CLONES void scale_doubles(const double* x, double* y, double scale, double shift, std::int64_t count) {
   scale_row(x, y, scale, shift, count);
+}
+
+// Note [Odd rows]
+// A row whose sums leave the range of its type, or hold NaN or Inf, is ATen's: what comes out then (NaN, Inf
+// or 0) depends on the order of ATen's own sums. Within these limits no order overflows or loses a sum.
+template <typename T>
+[[gnu::always_inline]] inline bool is_odd(T squares, T variance) {
+  constexpr T kLeast = std::is_same_v<T, double> ? 1e-290 : 1e-30, kMost = 1 / kLeast;
+  return !(squares < kMost && variance > kLeast);
 }
 
 // Independent partial sums, so that the compiler may use vectors without reordering one sum.
@@ -55,11 +66,14 @@ struct Row {
   bool centred;
 };
 
+// False, and nothing is written, where the row is odd.
 template <typename T>
-[[gnu::always_inline]] inline void normalize(const Row<T>& row) {
+[[gnu::always_inline]] inline bool normalize(const Row<T>& row) {
   const auto count = static_cast<T>(row.count);
   const T mean = row.centred ? sum_of(row.x, row.count, T{0}, false) / count : T{0};
-  const T factor = T{1} / std::sqrt(sum_of(row.x, row.count, mean, true) / count + row.eps);
+  const T squares = sum_of(row.x, row.count, mean, true), variance = squares / count + row.eps;
+  if (is_odd(squares, variance)) return false;
+  const T factor = T{1} / std::sqrt(variance);
   if (row.weight && row.bias) {
     for (std::int64_t i = 0; i < row.count; ++i)
       row.y[i] = (row.x[i] - mean) * factor * row.weight[i] + row.bias[i];
@@ -69,12 +83,13 @@ template <typename T>
     for (std::int64_t i = 0; i < row.count; ++i)
       row.y[i] = (row.x[i] - mean) * factor + (row.bias ? row.bias[i] : T{0});
   }
+  return true;
 }
-WIDE_CLONES void normalize_floats(const Row<float>& row) {
-  normalize(row);
+WIDE_CLONES bool normalize_floats(const Row<float>& row) {
+  return normalize(row);
 }
-WIDE_CLONES void normalize_doubles(const Row<double>& row) {
-  normalize(row);
+WIDE_CLONES bool normalize_doubles(const Row<double>& row) {
+  return normalize(row);
 }
 
 template <typename T>
@@ -85,25 +100,34 @@ struct Group {
   T eps;
 };
 
+// The mean is taken off before anything is rounded: numbers that are all the same give the bias to the bit.
+// False, and nothing is written, where the group is odd.
 template <typename T>
-[[gnu::always_inline]] inline void normalize(const Group<T>& group) {
+[[gnu::always_inline]] inline bool normalize(const Group<T>& group) {
   const std::int64_t all = group.channels * group.length;
   const auto count = static_cast<T>(all);
   const T mean = sum_of(group.x, all, T{0}, false) / count;
-  const T factor = T{1} / std::sqrt(sum_of(group.x, all, mean, true) / count + group.eps);
+  const T squares = sum_of(group.x, all, mean, true), variance = squares / count + group.eps;
+  if (is_odd(squares, variance)) return false;
+  const T factor = T{1} / std::sqrt(variance);
   for (std::int64_t c = 0; c < group.channels; ++c) {
-    const T scale = group.weight ? factor * group.weight[c] : factor,
-            shift = group.bias ? group.bias[c] : T{0};
+    const T scale = group.weight ? factor * group.weight[c] : factor;
+    const T shift = group.bias ? group.bias[c] : T{0};
     const T* x = group.x + c * group.length;
     T* y = group.y + c * group.length;
+    if (!std::isfinite(scale)) {  // times what the mean leaves it may be Inf where ATen has NaN
+      scale_row(x, y, scale, shift - scale * mean, group.length);
+      continue;
+    }
     for (std::int64_t i = 0; i < group.length; ++i) y[i] = (x[i] - mean) * scale + shift;
   }
+  return true;
 }
-WIDE_CLONES void normalize_float_group(const Group<float>& group) {
-  normalize(group);
+WIDE_CLONES bool normalize_float_group(const Group<float>& group) {
+  return normalize(group);
 }
-WIDE_CLONES void normalize_double_group(const Group<double>& group) {
-  normalize(group);
+WIDE_CLONES bool normalize_double_group(const Group<double>& group) {
+  return normalize(group);
 }
 
 // Rows of N members, R each: `one(member, row)` for every row, on as many threads as pay.
@@ -116,17 +140,34 @@ void for_rows(std::int64_t rows, std::int64_t per_member, std::int64_t length, c
 }
 
 // `run(x, y)` in the type that is computed in: `count` numbers that are of another go through two buffers.
+// Gives what `run` says, whether it wrote.
 template <typename Work, typename T, typename Run>
-void in_work_type(const T* x, T* y, std::int64_t count, const Run& run) {
+bool in_work_type(const T* x, T* y, std::int64_t count, const Run& run) {
   if constexpr (std::is_same_v<T, Work>) {
-    run(x, y);
+    return run(x, y);
   } else {
     thread_local std::vector<Work> in, out;
     in.assign(x, x + count);
     out.resize(in.size());
-    run(in.data(), out.data());
-    std::copy(out.begin(), out.end(), y);
+    const bool written = run(in.data(), out.data());
+    if (written) std::copy(out.begin(), out.end(), y);
+    return written;
   }
+}
+
+// `run` on a copy of an odd row, as one more member alone; see Note [Odd rows].
+using Alone = std::function<at::Tensor(const at::Tensor& x, std::int64_t member, std::int64_t row)>;
+
+// A row of `like`, whose numbers [first, first + count) it is.
+void run_alone(const at::Tensor& like, const at::Tensor& y, std::int64_t member, std::int64_t row,
+               std::int64_t count, const Alone& run) {
+  const c10::InferenceMode mode;
+  const auto part = [&](const at::Tensor& all) { return all.view(-1).narrow(0, row * count, count); };
+  part(y).copy_(run(part(like).clone(), member, row).view(-1));
+}
+
+std::optional<at::Tensor> of_member(const at::Tensor& weight, std::int64_t member) {
+  return weight.defined() ? std::optional(weight.select(0, member)) : std::nullopt;
 }
 
 // Where a member's weights begin; null where there are none.
@@ -135,19 +176,22 @@ const Work* numbers(const at::Tensor& weight) {
   return weight.defined() ? weight.const_data_ptr<Work>() : nullptr;
 }
 
-template <typename T, typename Work, void (*kRun)(const Row<Work>&)>
+template <typename T, typename Work, bool (*kRun)(const Row<Work>&)>
 void normalize_all(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& y,
-                   double eps, bool centred) {
+                   double eps, bool centred, const Alone& alone) {
   const auto per_member = x.size(1), length = x.size(2);
   const T* source = x.const_data_ptr<T>();
   const Work *weights = numbers<Work>(weight), *biases = numbers<Work>(bias);
   T* target = y.mutable_data_ptr<T>();
   for_rows(x.size(0) * per_member, per_member, length, [&](std::int64_t member, std::int64_t row) {
     const auto first = row * length;
-    in_work_type<Work>(source + first, target + first, length, [&](const Work* from, Work* to) {
-      kRun({from, weights ? weights + member * length : nullptr, biases ? biases + member * length : nullptr,
-            to, length, static_cast<Work>(eps), centred});
-    });
+    const bool written =
+        in_work_type<Work>(source + first, target + first, length, [&](const Work* from, Work* to) {
+          return kRun({from, weights ? weights + member * length : nullptr,
+                       biases ? biases + member * length : nullptr, to, length, static_cast<Work>(eps),
+                       centred});
+        });
+    if (!written) run_alone(x, y, member, row, length, alone);
   });
 }
 
@@ -156,19 +200,21 @@ struct Groups {
   double eps;
 };
 
-template <typename T, typename Work, void (*kRun)(const Group<Work>&)>
+template <typename T, typename Work, bool (*kRun)(const Group<Work>&)>
 void normalize_all_groups(const Groups& about, const at::Tensor& x, const at::Tensor& weight,
-                          const at::Tensor& bias, const at::Tensor& y) {
+                          const at::Tensor& bias, const at::Tensor& y, const Alone& alone) {
   const T* source = x.const_data_ptr<T>();
   const Work *weights = numbers<Work>(weight), *biases = numbers<Work>(bias);
   T* target = y.mutable_data_ptr<T>();
   const auto per_member = about.batch * about.groups, size = about.channels * about.length;
   for_rows(about.members * per_member, per_member, size, [&](std::int64_t member, std::int64_t row) {
     const auto channel = (member * about.groups + row % about.groups) * about.channels;
-    in_work_type<Work>(source + row * size, target + row * size, size, [&](const Work* from, Work* to) {
-      kRun({from, weights ? weights + channel : nullptr, biases ? biases + channel : nullptr, to,
-            about.channels, about.length, static_cast<Work>(about.eps)});
-    });
+    const bool written =
+        in_work_type<Work>(source + row * size, target + row * size, size, [&](const Work* from, Work* to) {
+          return kRun({from, weights ? weights + channel : nullptr, biases ? biases + channel : nullptr, to,
+                       about.channels, about.length, static_cast<Work>(about.eps)});
+        });
+    if (!written) run_alone(x, y, member, row, size, alone);
   });
 }
 
@@ -219,7 +265,7 @@ at::Tensor scale_shift(const at::Tensor& given, const at::Tensor& given_scale,
 }
 
 at::Tensor normalize_groups(const at::Tensor& given, std::int64_t groups, const at::Tensor& given_weight,
-                            const at::Tensor& given_bias, double eps) {
+                            const at::Tensor& given_bias, double eps, Norm norm) {
   const auto x = given.contiguous();
   auto y = at::empty_like(x);
   if (x.numel() == 0) return y;
@@ -227,13 +273,24 @@ at::Tensor normalize_groups(const at::Tensor& given, std::int64_t groups, const 
   const auto weight = dense(given_weight, type), bias = dense(given_bias, type);
   const auto outer = x.size(0) * x.size(1) * x.size(2);
   const Groups about{x.size(0), x.size(1), groups, x.size(2) / groups, x.numel() / outer, eps};
+  const Alone alone = [&](const at::Tensor& one, std::int64_t member, std::int64_t row) {
+    const auto channels = [&](const at::Tensor& all) {
+      auto own = of_member(all, member);
+      if (own) own = own->narrow(0, row % groups * about.channels, about.channels).contiguous();
+      return own;
+    };
+    const auto group = one.view({1, about.channels, about.length});
+    const auto scale = channels(given_weight), shift = channels(given_bias);
+    return norm == Norm::kInstance ? at::instance_norm(group, scale, shift, {}, {}, true, 0, eps, false)
+                                   : at::group_norm(group, 1, scale, shift, eps);
+  };
   RECORD_FUNCTION("wide::normalize_groups", std::vector<c10::IValue>());
   if (type == at::kFloat) {
-    normalize_all_groups<float, float, normalize_float_group>(about, x, weight, bias, y);
+    normalize_all_groups<float, float, normalize_float_group>(about, x, weight, bias, y, alone);
   } else if (type == at::kDouble) {
-    normalize_all_groups<double, double, normalize_double_group>(about, x, weight, bias, y);
+    normalize_all_groups<double, double, normalize_double_group>(about, x, weight, bias, y, alone);
   } else {
-    normalize_all_groups<at::BFloat16, float, normalize_float_group>(about, x, weight, bias, y);
+    normalize_all_groups<at::BFloat16, float, normalize_float_group>(about, x, weight, bias, y, alone);
   }
   return y;
 }
@@ -245,13 +302,19 @@ at::Tensor normalize_rows(const at::Tensor& given, const at::Tensor& given_weigh
   if (x.numel() == 0) return y;
   const auto weight = dense(given_weight, x.scalar_type()), bias = dense(given_bias, x.scalar_type());
   const bool centred = norm == Norm::kLayer;
+  const Alone alone = [&](const at::Tensor& one, std::int64_t member, std::int64_t) {
+    const auto own = of_member(given_weight, member);
+    const auto length = one.sizes();
+    return centred ? at::layer_norm(one, length, own, of_member(given_bias, member), eps)
+                   : at::rms_norm(one, length, own, eps);
+  };
   RECORD_FUNCTION("wide::normalize_rows", std::vector<c10::IValue>());
   if (x.scalar_type() == at::kFloat) {
-    normalize_all<float, float, normalize_floats>(x, weight, bias, y, eps, centred);
+    normalize_all<float, float, normalize_floats>(x, weight, bias, y, eps, centred, alone);
   } else if (x.scalar_type() == at::kDouble) {
-    normalize_all<double, double, normalize_doubles>(x, weight, bias, y, eps, centred);
+    normalize_all<double, double, normalize_doubles>(x, weight, bias, y, eps, centred, alone);
   } else {
-    normalize_all<at::BFloat16, float, normalize_floats>(x, weight, bias, y, eps, centred);
+    normalize_all<at::BFloat16, float, normalize_floats>(x, weight, bias, y, eps, centred, alone);
   }
   return y;
 }

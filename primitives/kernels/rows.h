@@ -13,7 +13,7 @@ bool can_run_rows(at::ScalarType dtype);
 /// dtype.
 at::Tensor scale_shift(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift);
 
-enum class Norm { kLayer, kRms };
+enum class Norm { kLayer, kRms, kGroup, kInstance };
 
 /// Each row of D numbers less its mean (kLayer only), over its standard deviation or root mean square, then
 /// · weight + bias. x [N, R, D]; weight, bias [N, D] or undefined, in x's dtype.
@@ -21,9 +21,9 @@ at::Tensor normalize_rows(const at::Tensor& x, const at::Tensor& weight, const a
                           Norm norm);
 
 /// Each group of C / groups channels less its mean, over its standard deviation, then · weight + bias by
-/// channel: group norm, and instance norm where every channel is a group. x [N, B, C, …]; weight, bias
-/// [N, C] or undefined, in x's dtype.
+/// channel: group norm (kGroup), and instance norm (kInstance) where every channel is a group. x [N, B, C,
+/// …]; weight, bias [N, C] or undefined, in x's dtype.
 at::Tensor normalize_groups(const at::Tensor& x, std::int64_t groups, const at::Tensor& weight,
-                            const at::Tensor& bias, double eps);
+                            const at::Tensor& bias, double eps, Norm norm);
 
 }  // namespace wide::kernels

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "primitives/kernels/parallel.h"
+#include "core/parallel.h"
 
 namespace wide::kernels {
 namespace {
@@ -63,6 +63,23 @@ at::Tensor SmallGemm::run(const at::Tensor& x, const at::Tensor& w, const at::Te
       if (!epilogue) continue;
       auto products = y.narrow(0, first, last - first);
       epilogue->apply_in_place(products);
+    }
+  });
+  return y;
+}
+
+at::Tensor SmallGemm::run_onto(const at::Tensor& c, const at::Tensor& x, const at::Tensor& w) const {
+  auto y = at::empty({x.size(0), rows_, columns_}, x.options());
+  RECORD_FUNCTION("wide::small_gemm", std::vector<c10::IValue>());
+  const float *xs = x.const_data_ptr<float>(), *ws = w.const_data_ptr<float>(),
+              *cs = c.const_data_ptr<float>();
+  float* ys = y.mutable_data_ptr<float>();
+  const auto grain = std::max<std::int64_t>(1, kGrain / (rows_ * inner_ * columns_));
+  parallel_ranges(x.size(0), grain, [&](std::int64_t begin, std::int64_t end) {
+    for (auto member = begin; member < end; ++member) {
+      float* target = ys + member * rows_ * columns_;
+      std::copy_n(cs + member * rows_ * columns_, rows_ * columns_, target);
+      function_(ws + member * inner_ * columns_, xs + member * rows_ * inner_, target);
     }
   });
   return y;

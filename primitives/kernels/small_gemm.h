@@ -22,6 +22,9 @@ class SmallGemm {
   at::Tensor run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias,
                  const Activation* epilogue = nullptr) const;
 
+  /// y[n] = c[n] + x[n] · w[n], with c [N, rows, columns]; the product must be biased.
+  at::Tensor run_onto(const at::Tensor& c, const at::Tensor& x, const at::Tensor& w) const;
+
   /// Why such products are not worth generating, or "".
   static std::string refusal(std::int64_t rows, std::int64_t inner, std::int64_t columns);
 

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kPidsPerTrace = 100;
+constexpr std::int64_t kPidsOfTrace = 100;
 // Phases that say when, not how long: flows, instants, asynchronous marks, objects, markers.
 constexpr std::string_view kWithoutTime = "stfiIPRbneNODcvV";
 constexpr double kLongestTime = 9e15;  // nanoseconds, about 100 days: beyond that a time is no time
@@ -290,7 +290,7 @@ std::vector<Trace> Reader::split(const json& captures) {
   for (const auto& capture : captures)
     result.push_back(described(capture.is_object() ? capture : json::object()));
   const auto index = [&](std::int64_t pid) {
-    const auto i = pid / kPidsPerTrace;
+    const auto i = pid / kPidsOfTrace;
     return i >= 0 && i < std::ssize(result) ? static_cast<std::size_t>(i) : std::size_t{0};
   };
   auto& all = trace();

@@ -5,7 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "formats/error.h"
+#include "formats/document.h"
+#include "formats/fault.h"
 
 namespace wide::profiler {
 namespace {
@@ -74,7 +75,7 @@ std::string to_text(const Peaks& peaks) {
 }
 
 Peaks peaks_from_text(std::string_view text) try {
-  const auto given = json::parse(text);
+  const auto given = formats::parse_document(text);
   Peaks peaks;
   given.at("machine").get_to(peaks.machine), given.at("device").get_to(peaks.device);
   given.at("threads").get_to(peaks.threads), given.at("flops").get_to(peaks.flops);
@@ -86,6 +87,8 @@ Peaks peaks_from_text(std::string_view text) try {
   return peaks;
 } catch (const json::exception& error) {
   throw Error("roofline", std::string("the stored peaks cannot be read: ") + error.what());
+} catch (const formats::Fault& fault) {
+  throw Error("roofline", std::string("the stored peaks cannot be read: ") + fault.what());
 }
 
 Roofline roofline(const Trace& trace, const Structure& structure, const Peaks& peaks,

@@ -20,6 +20,7 @@ CaseRecord passed_with(double value, double low, double high, double rival = 1.5
   record.speedup = {value, low, high};
   record.speedup_best_rival = {rival, rival * 0.99, rival * 1.01};
   record.noise_floor = {1, 0.99, 1.01};
+  record.circumstances.spread = 0;  // processes of a test do not differ
   return record;
 }
 
@@ -48,6 +49,39 @@ TEST(Headline, ClaimsNothingWithoutAnInterval) {
       text(none),
       testing::StrEq("1 passed cases had too few rounds for an interval and are left out of the means\n"));
   EXPECT_TRUE(to_json(none).at("speedup_geometric_mean").is_null());
+}
+
+TEST(Headline, LeavesDisturbedCasesOutOfTheMeans) {
+  auto disturbed = passed_with(40000, 39000, 41000, 43000);
+  results::set_disturbed(disturbed, "other processes kept 7.0 CPUs busy while it was measured");
+  const auto head = headline({disturbed, passed_with(2, 1.9, 2.1)});
+  EXPECT_NEAR(head.over_eager.value, 2, 1e-12);
+  EXPECT_EQ(head.disturbed, 1);
+  EXPECT_EQ(to_json(head).at("disturbed"), 1);
+  EXPECT_THAT(text(head), testing::HasSubstr("1 faster, 0 same, 0 slower, 1 inconclusive"));
+  EXPECT_THAT(text(head), testing::HasSubstr("1 passed cases were disturbed by other work"));
+}
+
+TEST(Headline, TellsWidthFromKernels) {
+  auto record = passed_with(6, 5.9, 6.1, 2);
+  record.rivals = {{"eager", {}, {6, 5.9, 6.1}}, {"apart", {}, {2, 1.9, 2.1}}};
+  for (int round = 0; round < 12; ++round) {
+    const double times[] = {100, 600, 200, 100};
+    for (int i = 0; i < 4; ++i)
+      record.samples.push_back({.contender = i, .round = round, .position = i, .microseconds = times[i]});
+  }
+  const auto head = headline({record});
+  EXPECT_NEAR(head.by_width.value, 2, 1e-12);
+  EXPECT_NEAR(head.by_kernels.value, 3, 1e-12);
+  EXPECT_THAT(text(head), testing::HasSubstr("gain by width"));
+  EXPECT_TRUE(to_json(headline({passed_with(2, 1.9, 2.1)})).at("gain_by_width").is_null());
+}
+
+TEST(Headline, IsAsWideAsProcessesDiffer) {
+  auto known = passed_with(2, 1.999, 2.001), assumed = known;
+  assumed.circumstances.spread = NAN;
+  EXPECT_LT(headline({known}).over_eager.high, 2.01);
+  EXPECT_GT(headline({assumed}).over_eager.high, 2.1);
 }
 
 TEST(Headline, CountsWhatWonAgainstTheBestRival) {

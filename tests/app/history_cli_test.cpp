@@ -30,6 +30,8 @@ class HistoryCli : public CliFixture {
   void TearDown() override {
     ::unsetenv("FAKE_SLOW");
     ::unsetenv("FAKE_UNSTEADY");
+    ::unsetenv("FAKE_AGAIN");
+    ::unsetenv("FAKE_SEEN");
     ::unsetenv("GITHUB_STEP_SUMMARY");
     CliFixture::TearDown();
   }
@@ -120,6 +122,46 @@ TEST_F(HistoryCli, WrongNumbersGoBeforeARegressionAndThatBeforeWhatCouldNotBeMea
   EXPECT_EQ(sweep({"--baseline", "main"}, "wrong.json").code, 5);
   ASSERT_EQ(sweep({"--save-baseline", "crashes"}, "mixed.json").code, 3);
   EXPECT_EQ(sweep({"--baseline", "crashes"}, "mixed.json").code, 3);
+}
+
+// Whatever made an alert be measured again, what that finds is told: it never ends green.
+TEST_F(HistoryCli, WhatGoesWrongWhenMeasuredAgainIsTold) {
+  ASSERT_EQ(sweep({"--repeat", "3", "--save-baseline", "main"}).code, 0);
+  ::setenv("FAKE_SLOW", "1.2", 1);
+  ::setenv("FAKE_SEEN", path("seen").c_str(), 1);
+  for (const auto& [deed, code, said] : {std::tuple{"fail", 5, "WRONG "}, {"crash", 3, "BROKEN"}}) {
+    std::filesystem::remove(path("seen"));
+    ::setenv("FAKE_AGAIN", deed, 1);
+    const auto ran = sweep({"--baseline", "main"});
+    EXPECT_EQ(ran.code, code) << ran.out << ran.err;
+    EXPECT_THAT(ran.out, AllOf(HasSubstr(said + std::string("     deep_mlp/n=16/"))));
+  }
+  EXPECT_THAT(run({"runs", "list"}).out, HasSubstr("measured-again"));
+}
+
+TEST_F(HistoryCli, NoBaselineIsMadeOfWrongNumbers) {
+  write_preset("wrong.json", {2}, {"mlp", "fail"});
+  auto ran = sweep({"--repeat", "2", "--save-baseline", "main"}, "wrong.json");
+  EXPECT_EQ(ran.code, 5);
+  EXPECT_THAT(ran.err,
+              AllOf(HasSubstr("the baseline main is not saved"), HasSubstr("wrong numbers in fail/")));
+  EXPECT_THAT(run({"runs", "list"}).out, Not(HasSubstr("baseline:")));
+  ran = run({"runs", "pin", "latest", "--as", "main"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("wrong numbers in 'fail/"));
+  ran = sweep({"--baseline", "1"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("wrong numbers"), Not(HasSubstr("[1/")))) << "found before measuring";
+}
+
+TEST_F(HistoryCli, WrongNumbersMeasuredInTurnsAreCode5) {
+  write_preset("wrong.json", {2}, {"mlp", "fail"});
+  ASSERT_EQ(sweep({}, "wrong.json").code, 5);
+  EXPECT_EQ(run({"runs", "compare", "latest", "latest", "--re-measure", "--repeats", "1"}).code, 5);
+  const auto ran = run({"gate", "--self-test", "--trials", "4", "--preset", path("wrong.json"),
+                        "--baseline-runs", "2", "--gate-repeats", "2"});
+  EXPECT_EQ(ran.code, 5);
+  EXPECT_THAT(ran.err, HasSubstr("wrong numbers were computed in fail/"));
 }
 
 TEST_F(HistoryCli, AGateThatCannotWorkIsFoundBeforeMeasuring) {

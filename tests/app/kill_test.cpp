@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 
 #include "formats/error.h"
 #include "results/store.h"
+#include "tests/results/sample_records.h"
 
 namespace wide::cli {
 namespace {
@@ -275,6 +277,37 @@ TEST_F(Kill, AHangingWorkerDiesWithTheSweep) {
   process.send(SIGKILL);
   process.wait();
   EXPECT_TRUE(gone_within(workers, milliseconds(1000)));
+}
+
+TEST_F(Kill, AFileThatMayNotGrowIsAnErrorAndNoSignal) {
+  std::vector<results::CaseRecord> cases;
+  for (int i = 0; i < 100; ++i) cases.push_back(results::test::passed_case(std::to_string(i)));
+  results::Store::open(path("r.db"), results::OpenMode::kReadWrite)
+      .import_run(results::test::sample_run(), cases);
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const auto database = path("r.db"), target = path("out.json");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit limit{100'000, 100'000};  // enough for what SQLite keeps beside its file
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ::dup2(ends[1], STDERR_FILENO);
+    ::execl(WIDEBENCH_FAKE, WIDEBENCH_FAKE, "runs", "export", "1", "-o", target.c_str(), "--db",
+            database.c_str(), nullptr);
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  std::string said;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = ::read(ends[0], buffer, sizeof buffer)) > 0;)
+    said.append(buffer, static_cast<std::size_t>(got));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << status;
+  EXPECT_THAT(said, testing::HasSubstr(target + ": cannot write the report (File too large)"));
+  for (const auto& entry : std::filesystem::directory_iterator(folder_))
+    EXPECT_THAT(entry.path().filename().string(), testing::Not(testing::HasSubstr("out.json")));
 }
 
 }  // namespace

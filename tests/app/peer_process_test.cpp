@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
+#include <filesystem>
+#include <fstream>
 
 #include "formats/error.h"
 
@@ -40,8 +42,25 @@ TEST(PeerProcessTest, TwoAnswersInOnePieceAreTwo) {
 
 TEST(PeerProcessTest, ADeadPeerIsAnErrorAndNoSignal) {
   auto peer = shell("exit 1");
-  EXPECT_THAT(error_of(peer), testing::HasSubstr("has ended"));
-  EXPECT_THAT(error_of(peer), testing::HasSubstr("has ended"));
+  EXPECT_THAT(error_of(peer), testing::HasSubstr("has ended with code 1"));
+  EXPECT_THAT(error_of(peer), testing::HasSubstr("has ended with code 1"));
+  auto killed = shell("kill -KILL $$");
+  EXPECT_THAT(error_of(killed), testing::HasSubstr("was killed by SIGKILL (Killed)"));
+}
+
+TEST(PeerProcessTest, ACheckThatIsKilledSaysSo) {
+  const auto python = std::filesystem::path(testing::TempDir()) / "killed_python";
+  std::ofstream(python) << "#!/bin/sh\necho 2.11.0\nkill -KILL $$\n";
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+  ::setenv("WIDEBENCH_PYTHON", python.c_str(), 1);
+  try {
+    check_peers();
+    ADD_FAILURE() << "a killed check passed";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("it was killed by SIGKILL (Killed)"),
+                                             testing::Not(testing::HasSubstr("2.11.0;"))));
+  }
+  ::unsetenv("WIDEBENCH_PYTHON");
 }
 
 TEST(PeerProcessTest, FaultsArePassedOn) {

@@ -82,6 +82,32 @@ TEST(Schedules, AllGiveWhatMembersGiveAlone) {
   }
 }
 
+// Nothing tells the program of a member alone from a wide one here but the plan itself: there is no operation
+// to run, or all that there are run at build.
+TEST(Schedules, GiveWhatMembersGiveAloneWhereNothingIsLeftToRun) {
+  for (const auto* text : {"graph \"g\"\ninput %x \"x\" : float32[3, 2]\noutput %x\n",
+                           "graph \"g\"\ninput %x \"x\" : float32[3, 2]\nparameter %w \"w\" : float32[3, 2]\n"
+                           "%t : float32[2, 3] = aten.permute.default(%w, [1, 0])\n"
+                           "%y : float32[2, 2] = aten.mm.default(%t, %w)\noutput %y\n"}) {
+    const auto graph = parse_graph(text);
+    const ModelInput input{at::randn({3, 3, 2}), true};
+    for (const auto& schedule : possible_schedules(3, 2)) {
+      SCOPED_TRACE(std::string(text) + describe(schedule, 3));
+      WideModel model(graph, made_up_members(graph, 3));
+      const auto& built = model.build({&input, 1});
+      BuildOptions options;
+      options.plan = store(built.optimized, 3, built.planned);
+      options.plan->schedule = schedule;
+      const auto alone = choices_of(built.optimized, plan_alone(built.optimized, built.inputs));
+      if (schedule.chunk == 1) options.plan->nodes = alone;
+      if (schedule.chunk == 2) options.plan->rest = alone;
+      WideModel divided(graph, made_up_members(graph, 3), options);
+      for (const auto& check : prove(divided, {&input, 1}).checks)
+        EXPECT_TRUE(check.passed) << check.what << ": " << check.text;
+    }
+  }
+}
+
 TEST(Measuring, ChoosesAPlanThatIsRightAndRemembersIt) {
   const TemporaryFolder folder;
   const auto architecture = convnet();

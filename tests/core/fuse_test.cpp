@@ -73,6 +73,46 @@ TEST(Fuse, NotWhatIsReadElsewhereOrNamedOrNoActivation) {
   }
 }
 
+// x · Wᵀ + b + scale · (x · A · B), with A and B as parameters or as linear layers.
+zoo::Architecture adapted(bool linear, bool read_twice = false, std::int64_t rank = 3) {
+  zoo::Builder b("adapted");
+  const auto x = b.input("x", normal({2, 5, 7}));
+  const auto base = b.linear("base", x, 7, 4);
+  ValueId change = 0;
+  if (linear) {
+    const auto down = b.op("aten.linear.default", {ref(x), ref(b.weight("a", {rank, 7}))});
+    change = b.op("aten.linear.default", {ref(down), ref(b.weight("b", {4, rank}))});
+  } else {
+    const auto down = b.op("aten.matmul.default", {ref(x), ref(b.weight("a", {7, rank}))});
+    change = b.op("aten.matmul.default", {ref(down), ref(b.weight("b", {rank, 4}))});
+  }
+  const auto scaled = b.op("aten.mul.Tensor", {ref(change), {0.5}});
+  b.output(b.op("aten.add.Tensor", {ref(base), ref(scaled)}));
+  if (read_twice) b.output(change);
+  return b.take();
+}
+
+TEST(Fuse, AnAdaptersChangeJoinsTheAddition) {
+  for (const bool linear : {false, true}) {
+    SCOPED_TRACE(linear);
+    const auto architecture = adapted(linear);
+    EXPECT_THAT(fused_ops(architecture), testing::Contains("wide.add_matmul.default"));
+    EXPECT_THAT(fused_ops(architecture), testing::Not(testing::Contains("aten.add.Tensor")));
+    auto model = wide_model(architecture, kMembers);
+    const auto inputs = wide_inputs(architecture, kMembers);
+    const auto outputs = model.forward(inputs);
+    for (std::int64_t i = 0; i < kMembers; ++i)
+      EXPECT_TRUE(agree(outputs[0].member(i), model.run_alone(i, inputs).outputs[0].toTensor())) << i;
+  }
+  EXPECT_THAT(fused_ops(adapted(false, /*read_twice=*/true)), testing::Contains("aten.add.Tensor"));
+  EXPECT_THAT(fused_ops(adapted(false, false, /*rank=*/80)), testing::Contains("aten.add.Tensor"));
+  for (const auto* named : {"matmul=rows", "%add=sequential", "sequential"}) {
+    StrategyChoice choice;
+    add_choice(choice, named);
+    EXPECT_THAT(fused_ops(adapted(false), choice), testing::Contains("aten.add.Tensor")) << named;
+  }
+}
+
 TEST(Fuse, KeepsNaN) {
   const auto architecture = one_layer("aten.relu.default");
   BuildOptions options;

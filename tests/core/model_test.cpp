@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "core/conditioning.h"
 #include "core/prove.h"
 #include "core/support.h"
 
@@ -250,6 +251,71 @@ TEST(Prove, CatchesCrossTalk) {
   EXPECT_FALSE(proof.passed());
   EXPECT_THAT(failures(proof), HasSubstr("cross-talk over inputs"));
   EXPECT_THAT(failures(proof), HasSubstr("cross-talk over weights"));
+}
+
+// A small difference of large numbers: rounding otherwise is no fault, another number is.
+TEST(Prove, AllowsForRoundingThatTheModelItselfAmplifies) {
+  const auto moved = [](double large, at::ScalarType dtype) {
+    zoo::Builder b("difference");
+    const auto x = b.input("x", normal({50}));
+    const auto y = b.op("aten.to.dtype", {ref(x), {dtype}, {false}, {false}, {}});
+    const auto sum = b.op("aten.add.Scalar", {ref(y), {large}, {1.0}});
+    b.output(b.op("aten.sub.Scalar", {ref(sum), {large}, {1.0}}));
+    const auto architecture = b.take();
+    auto model = wide_model(architecture, kMembers);
+    const auto inputs = wide_inputs(architecture, kMembers);
+    return conditioning(model, 1, inputs).at(0).max().item<double>();
+  };
+  EXPECT_LT(moved(0, at::kFloat), 1e-4);
+  EXPECT_GT(moved(1e4, at::kFloat), 1e-3);
+  EXPECT_LT(moved(1e4, at::kFloat), 0.2);
+  EXPECT_GT(moved(1e12, at::kDouble), 1e-4);
+}
+
+TEST(Prove, TakesNoChanceResultForRounding) {
+  zoo::Builder b("leak");
+  const auto x = b.input("x", normal({5}));
+  b.output(b.op("widetest.leak.default", {ref(x)}));
+  const auto architecture = b.take();
+  auto model = wide_model(architecture, kMembers);
+  auto inputs = wide_inputs(architecture, kMembers);
+  model.run_alone(0, inputs);
+  EXPECT_FALSE(conditioning(model, 1, inputs).at(0).defined());
+}
+
+// Targets within [0, 1]: binary_cross_entropy refuses others.
+TEST(Prove, ChangesInputsIntoLegalOnes) {
+  zoo::Builder b("targets");
+  const auto x = b.op("aten.sigmoid.default", {ref(b.input("x", normal({5})))});
+  const auto target = b.input("target", normal({5}));
+  b.output(b.op("aten.binary_cross_entropy.default", {ref(x), ref(target)}));
+  const auto architecture = b.take();
+  auto model = wide_model(architecture, kMembers);
+  auto inputs = wide_inputs(architecture, kMembers);
+  inputs[1].tensor = at::sigmoid(inputs[1].tensor);
+  const auto proof = prove(model, inputs);
+  EXPECT_TRUE(proof.passed()) << failures(proof);
+  EXPECT_TRUE(proof.notes.empty());
+  inputs[1].tensor = inputs[1].tensor + 2;
+  EXPECT_THAT(refused_alone(model, inputs), HasSubstr("between 0 and 1"));
+}
+
+// The same with targets that are weights: the changed ones are out of range, for each member alone too.
+TEST(Prove, NotesValuesThatAMemberAloneRefuses) {
+  zoo::Builder b("fixed_targets");
+  const auto x = b.op("aten.sigmoid.default", {ref(b.input("x", normal({5})))});
+  const auto target = b.parameter("target", normal({5}));
+  b.output(b.op("aten.binary_cross_entropy.default", {ref(x), ref(target)}));
+  const auto architecture = b.take();
+  auto members = zoo::make_members(architecture, kMembers, 0, at::kFloat);
+  for (std::size_t i = 0; i < members.size(); ++i)
+    members[i].tensors["target"] = at::full({5}, 1 - 0.01 * static_cast<double>(i));
+  WideModel model(architecture.graph, members);
+  const auto proof = prove(model, wide_inputs(architecture, kMembers));
+  EXPECT_TRUE(proof.passed()) << failures(proof);
+  ASSERT_EQ(proof.notes.size(), 1u);
+  EXPECT_THAT(proof.notes[0], HasSubstr("cross-talk over weights: skipped"));
+  EXPECT_THAT(proof.notes[0], HasSubstr("between 0 and 1"));
 }
 
 }  // namespace

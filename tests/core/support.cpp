@@ -116,4 +116,19 @@ testing::AssertionResult agree(const at::Tensor& got, const at::Tensor& expected
   return difference.agrees ? testing::AssertionSuccess() : testing::AssertionFailure() << difference.text;
 }
 
+std::vector<Member> made_up_members(const Graph& graph, std::int64_t count, bool equal) {
+  std::vector<Member> members;
+  for (std::int64_t i = 0; i < count; ++i) {
+    Member member{"seed" + std::to_string(i), {}};
+    for (const auto& input : graph.inputs) {
+      if (input.kind == InputKind::kUser) continue;
+      const auto type = concrete(graph.values[static_cast<std::size_t>(input.value)]);
+      at::manual_seed(equal ? 1 : 1 + static_cast<std::uint64_t>(i));
+      member.tensors[input.target] = at::randn(type.shape, type.dtype);
+    }
+    members.push_back(std::move(member));
+  }
+  return members;
+}
+
 }  // namespace wide::test

@@ -44,6 +44,9 @@ WideModel wide_model(const zoo::Architecture& architecture, std::int64_t members
 /// Inputs that differ per member.
 std::vector<ModelInput> wide_inputs(const zoo::Architecture& architecture, std::int64_t members);
 
+/// Members seed0, seed1, … of a graph with made-up weights, each its own or all the same.
+std::vector<Member> made_up_members(const Graph& graph, std::int64_t count, bool equal = false);
+
 /// Operators of the nodes, in order.
 std::vector<std::string> ops(const Graph& graph);
 /// Strategies of the nodes, in order.

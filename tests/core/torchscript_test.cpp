@@ -93,6 +93,25 @@ TEST(TorchScript, IsKnownByItsCode) {
   EXPECT_FALSE(is_torchscript(folder / "missing.pt"));
 }
 
+// Bytes that this process has read from files so far.
+std::int64_t bytes_read() {
+  std::ifstream in("/proc/self/io");
+  std::string key;
+  std::int64_t value = 0;
+  in >> key >> value;
+  return value;
+}
+
+TEST(TorchScript, IsKnownWithoutReadingItsTensors) {
+  const TemporaryFolder folder;
+  auto net = module(kLinear);
+  net.register_buffer("large", at::zeros({1 << 22}));  // 16 MiB
+  const auto file = saved(folder, net);
+  const auto before = bytes_read();
+  EXPECT_TRUE(is_torchscript(file));
+  EXPECT_LT(bytes_read() - before, 1 << 20);
+}
+
 TEST(TorchScript, RunsLikeTheModule) {
   expect_like_torch(kLinear, at::randn({3, 4}));
 }

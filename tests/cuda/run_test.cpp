@@ -1,10 +1,10 @@
 // Models on a real GPU. Without one all but the library itself is shown as skipped.
 #include <gtest/gtest.h>
 
+#include "app/capture/rivals.h"
 #include "app/cuda_library.h"
 #include "app/devices.h"
 #include "app/exit_code.h"
-#include "app/rivals.h"
 #include "core/prove.h"
 #include "core/recorded_pass.h"
 #include "cuda/run_seam.h"

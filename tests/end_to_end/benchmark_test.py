@@ -7,7 +7,7 @@ import sys
 import tempfile
 import unittest
 
-from program import read_safetensors, run
+from program import CORPUS, read_safetensors, run
 
 PROGRAM = sys.argv.pop()
 
@@ -32,12 +32,54 @@ class Benchmark(unittest.TestCase):
         for case in report["cases"]:
             if case["strategy"] != "auto":
                 self.assertIn(case["strategy"], {node["strategy"] for node in case["plan"]["strategies"]})
+        self.assertRegex(report["tool"]["git_commit"], "^([0-9a-f]{40}(-dirty)?|sources-[0-9a-f]{16})$")
+        for case in report["cases"]:
+            self.assertEqual(case["circumstances"]["regime"], "hot")
+            self.assertIn("passes after they were timed", [check["what"] for check in case["checks"]])
+        if any("disturbed" in case["circumstances"] for case in report["cases"]):
+            self.skipTest("other work took the machine: what wins is not known, and not said")
         by_name = {entry["strategy"]: entry for entry in report["summary"]["strategies"]}
         self.assertEqual(by_name["grouped"]["contests"], 2)
         self.assertEqual(by_name["grouped"]["fastest"] + by_name["sequential"]["fastest"], 2)
         self.assertEqual(len(report["summary"]["crossovers"]), 3)
         for words in ("by strategy", "wide pays from N ="):
             self.assertIn(words, text)
+
+    def test_axes_of_the_command_line(self):
+        code, report, _ = self.benchmark("linear", "-n", "2", "--dtype", "float32,float64", "--shape", "batch=2,3",
+                                         "--rivals", "eager", "-c=eager,reduce-overhead")
+        self.assertEqual(code, 0)
+        found = {(case["dtype"], case["shape"]["batch"], case["mode"]) for case in report["cases"]}
+        self.assertEqual(len(found), 8)
+        for case in report["cases"]:
+            self.assertEqual(list(case["rivals"]), ["eager"])
+        for wrong in ("batch", "=3", "batch=", "batch=x", "batch=-1", "batch=1,,2"):
+            done = run(PROGRAM, "benchmark", "linear", "--shape", wrong, "--db", self.folder / "r.db")
+            self.assertEqual(done.returncode, 2, wrong)
+            self.assertIn("--shape takes NAME=SIZE", done.stderr)
+
+    def test_what_another_program_had_is_held_against_a_model(self):
+        corpus = CORPUS / "resblock"
+        golden = corpus / "golden.safetensors"
+        wrong = self.folder / "wrong.safetensors"
+        data = bytearray(golden.read_bytes())
+        length = int.from_bytes(data[:8], "little")
+        begin, end = json.loads(data[8:8 + length])["seed1.output.0"]["data_offsets"]
+        data[8 + length + begin:8 + length + end] = bytes(end - begin)
+        wrong.write_bytes(data)
+        model = ("--model", corpus / "model.pt2", "--weights", *sorted(corpus.glob("seed*.safetensors")))
+        for expected, verdict, code in ((golden, "pass", 0), (wrong, "fail", 5)):
+            done = run(PROGRAM, "benchmark", *model, "--expect", expected, "-p", "ci", "--db", self.folder / "r.db", "--json")
+            self.assertEqual(done.returncode, code, done.stderr)
+            case, = json.loads(done.stdout)["cases"]
+            self.assertEqual(case["verdict"], verdict)
+            self.assertIn("expected outputs", [check["what"] for check in case["checks"]])
+            done = run(PROGRAM, "test", *model, "--expect", expected, "--json")
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertEqual(json.loads(done.stdout)[0]["verdict"], verdict)
+        done = run(PROGRAM, "test", "mlp", "--expect", golden)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--expect needs --model", done.stderr)
 
     def test_a_strategy_that_cannot_run_is_skipped_with_its_reason(self):
         code, report, text = self.benchmark("mlp", "-n", "2", "-s", "auto", "grouped")

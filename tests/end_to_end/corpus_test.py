@@ -2,7 +2,8 @@
 
 usage: corpus_test.py WIDEBENCH
 
-Folders: tests/corpus, and the folders of models that $WIDEBENCH_CORPUS names (separated by ":").
+Folders: tests/corpus, tests/cases, and the folders of models that $WIDEBENCH_CORPUS names (separated by ":"). Those of
+tests/cases are proved, too, and run by `sequential`.
 """
 import concurrent.futures
 import json
@@ -14,12 +15,13 @@ import tempfile
 import program
 
 AT_ONCE = 2
+CASES = program.CORPUS.parent / "cases"
 LARGEST_SEQUENTIAL = 0.10  # of the tensor-computing nodes of all models together
 
 
 def folders():
     """By name: a model that stands in several corpora is run once."""
-    roots = [program.CORPUS] + [pathlib.Path(root) for root in os.environ.get("WIDEBENCH_CORPUS", "").split(":") if root]
+    roots = [program.CORPUS, CASES] + [pathlib.Path(root) for root in os.environ.get("WIDEBENCH_CORPUS", "").split(":") if root]
     found = {}
     for root in roots:
         models = sorted(root.glob("*/model.pt2"))
@@ -30,13 +32,13 @@ def folders():
     return list(found.values())
 
 
-def run_on(widebench, folder, weights):
+def run_on(widebench, folder, weights, *more):
     """What is wrong with a run on these checkpoints; nothing when it is right."""
     golden = folder / "golden.safetensors"
     with tempfile.TemporaryDirectory() as out:
         outputs = pathlib.Path(out) / "outputs.safetensors"
         done = program.run(widebench, "run", "--model", folder / "model.pt2", "--weights", *weights, "--inputs", golden,
-                           "--outputs", outputs, "--expect", golden, "--json")
+                           "--outputs", outputs, "--expect", golden, "--json", *more)
         if done.returncode != 0:
             return f"exit {done.returncode}: {done.stderr.strip()}"
         given = program.read_safetensors(golden)
@@ -48,6 +50,11 @@ def run_on(widebench, folder, weights):
         if not compared == written == wanted:
             return f"{wanted} outputs expected, {compared} compared, {written} written"
     return None
+
+
+def proof(widebench, folder, weights):
+    done = program.run(widebench, "test", "--model", folder / "model.pt2", "--weights", *weights)
+    return f"exit {done.returncode}: {done.stderr.strip()[-400:]}" if done.returncode != 0 else None
 
 
 def coverage(widebench, folder):
@@ -62,6 +69,9 @@ def check(widebench, folder):
     seeds = program.seeds(folder)
     cases = {"four members": seeds, "one member": seeds[:1], "two and two": [seeds[0], seeds[0], seeds[1], seeds[1]]}
     results = [(name, run_on(widebench, folder, weights)) for name, weights in cases.items()]
+    if folder.parent == CASES:
+        results.append(("sequential", run_on(widebench, folder, seeds, "-s", "sequential")))
+        results.append(("proof", proof(widebench, folder, seeds)))
     cover = coverage(widebench, folder)
     results.append(("trace", cover if isinstance(cover, str) else None))
     return results, {} if isinstance(cover, str) else cover

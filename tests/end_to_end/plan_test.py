@@ -84,7 +84,7 @@ class Plans(unittest.TestCase):
             self.assertIn(word, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.plan.write_text("{")
-        self.assertIn("not JSON", self.run_golden("--plan", self.plan, code=2).stderr)
+        self.assertIn("no valid JSON", self.run_golden("--plan", self.plan, code=2).stderr)
 
     def test_regret_tries_every_plan(self):
         result = json.loads(self.command("plan", "linear", "-n", "4", "--regret", "--json").stdout)[0]

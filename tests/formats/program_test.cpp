@@ -212,19 +212,27 @@ TEST(ProgramGraph, NestedGraphsAreReadToALimit) {
   EXPECT_THAT(refusal(nested(100)), HasSubstr("nested deeper"));
 }
 
-TEST(ProgramSignature, KindsThatTrainAreRefusedByName) {
+TEST(ProgramSignature, LossAndGradientsAreOutputsOtherKindsAreRefusedByName) {
   const auto output = [](const char* tag, EditableJson spec) {
     return refusal(mlp([&](EditableJson& j) {
       j["graph_module"]["signature"]["output_specs"][0] = {{tag, std::move(spec)}};
     }));
   };
   const EditableJson tensor = {{"name", "linear_1"}};
-  EXPECT_THAT(output("loss_output", {{"arg", tensor}}), HasSubstr("'loss_output' is not supported"));
   EXPECT_THAT(output("token", {{"arg", tensor}}), HasSubstr("'token' is not supported"));
   EXPECT_THAT(output("parameter_mutation", {{"arg", tensor}, {"parameter_name", "p"}}),
               HasSubstr("'parameter_mutation' is not supported"));
-  EXPECT_THAT(output("gradient_to_parameter", {{"arg", tensor}, {"parameter_name", "p"}}),
-              HasSubstr("'gradient_to_parameter' is not supported"));
+  const auto kind = [&](const char* tag, EditableJson spec) {
+    const auto program = parsed(mlp([&](EditableJson& j) {
+      j["graph_module"]["signature"]["output_specs"][0] = {{tag, std::move(spec)}};
+    }));
+    return program.outputs[0].kind;
+  };
+  EXPECT_EQ(kind("loss_output", {{"arg", tensor}}), OutputSpec::Kind::kLoss);
+  EXPECT_EQ(kind("gradient_to_parameter", {{"arg", tensor}, {"parameter_name", "p"}}),
+            OutputSpec::Kind::kParameterGradient);
+  EXPECT_EQ(kind("gradient_to_user_input", {{"arg", tensor}, {"user_input_name", "x"}}),
+            OutputSpec::Kind::kUserInputGradient);
   const auto program = parsed(mlp([&](EditableJson& j) {
     j["graph_module"]["signature"]["output_specs"][0] = {
         {"buffer_mutation", {{"arg", tensor}, {"buffer_name", "b"}}}};

@@ -71,7 +71,9 @@ void measures_in_a_child(ImGuiTestContext* ctx) {
   IM_CHECK(panels().sweep->run != nullptr);
   IM_CHECK_EQ(panels().sweep->run->cases.size(), 1u);
   IM_CHECK(panels().sweep->run->cases[0].verdict == Verdict::kPass);
-  IM_CHECK_EQ(panels().sweep->series.size(), 1u);
+  // Other tests run beside this one: a case that they disturbed has no speed-up to plot.
+  const bool disturbed = !panels().sweep->run->cases[0].circumstances.disturbed.empty();
+  IM_CHECK_EQ(panels().sweep->series.size(), disturbed ? 0u : 1u);
   IM_CHECK(noticed("The sweep is done"));
   IM_CHECK(std::filesystem::exists(database()));
   show(ctx, "history");

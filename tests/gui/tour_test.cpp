@@ -152,15 +152,19 @@ void check_sweep() {
   IM_CHECK(run != nullptr);
   IM_CHECK_EQ(run->cases.size(), 3U);
   constexpr std::array<std::int64_t, 3> kMembers = {2, 4, 8};
+  std::size_t measured = 0;
   for (std::size_t i = 0; i < 3; ++i) {
     IM_CHECK_EQ(run->cases[i].n, kMembers[i]);
     IM_CHECK(run->cases[i].verdict == Verdict::kPass);
     IM_CHECK_STR_EQ(run->cases[i].subject.c_str(), "resblock");
     IM_CHECK_STR_EQ(run->cases[i].strategy.c_str(), "conv2d=sequential");  // the open model as it is built
-    IM_CHECK_GT(run->cases[i].speedup.value, 0);
+    // On a busy machine there is no speed-up, but the reason why.
+    const bool disturbed = !run->cases[i].circumstances.disturbed.empty();
+    IM_CHECK_EQ(run->cases[i].speedup.value > 0, !disturbed);
+    measured += disturbed ? 0 : 1;
   }
-  IM_CHECK_EQ(panels().sweep->series.size(), 1U);
-  IM_CHECK_EQ(panels().sweep->series[0].n.size(), 3U);
+  IM_CHECK_EQ(panels().sweep->series.size(), measured > 0 ? 1U : 0U);
+  if (measured > 0) IM_CHECK_EQ(panels().sweep->series[0].n.size(), measured);
   IM_CHECK_EQ(panels().sweep->broken, 0U);
 }
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "peers.py"
@@ -216,6 +217,30 @@ class Protocol(WithFolder):
                     times = ask({"do": "round", "rival": name, "runs": runs})["nanoseconds"]
                     self.assertEqual(len(times), runs)
                     self.assertTrue(all(isinstance(time, int) and time > 0 for time in times))
+
+    def test_every_round_has_inputs_of_its_own(self):
+        def remembering(make, stacked, seen):
+            def build(subject):
+                run = make(subject)
+
+                def kept():
+                    outputs = run()
+                    seen.append(peers.by_member(outputs, len(MEMBERS), stacked)[2][1].clone())
+                    return outputs
+                return kept
+            return build
+
+        for shared in (False, True):
+            seen = {name: [] for name in EAGER}
+            rivals = {name: remembering(peers.RIVALS[name], name in peers.STACKED, seen[name]) for name in EAGER}
+            with unittest.mock.patch.dict(peers.RIVALS, rivals), torch.inference_mode():
+                served, _ = prepare(write_folder(self.folder, shared=shared), EAGER)
+                for name in EAGER:
+                    seen[name].clear()
+                    for _ in range(3):
+                        served.answer({"do": "round", "rival": name, "runs": 1})
+                    same = [torch.equal(seen[name][i], seen[name][k]) for i, k in ((0, 1), (0, 2), (1, 2))]
+                    self.assertEqual(same, [False] * 3, (name, shared))
 
     def test_requests_that_cannot_be_met_are_answers(self):
         with talk() as ask:

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <new>
@@ -102,6 +103,18 @@ void exhaust() {
   for (;;) blocks.emplace_back(std::size_t{16} << 20, 'x');
 }
 
+// FAKE_AGAIN in the environment names a deed, FAKE_SEEN a file that remembers which cases were measured: from
+// the second time on a case does that deed.
+std::string deed_of(const Spec& spec) {
+  const char *again = std::getenv("FAKE_AGAIN"), *seen = std::getenv("FAKE_SEEN");
+  if (again == nullptr || seen == nullptr) return spec.subject;
+  std::ifstream lines(seen);
+  for (std::string line; std::getline(lines, line);)
+    if (line == spec.key()) return again;
+  std::ofstream(seen, std::ios::app) << spec.key() << '\n';
+  return spec.subject;
+}
+
 void no_core_file() {
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
@@ -134,7 +147,7 @@ void fake_measure(const Spec& spec, Record& record) {
       {"straggler", [&] { leave_straggler(), pass(spec, record); }},
       {"slow", [&] { ::usleep(200'000), pass(spec, record); }},
   };
-  const auto deed = deeds.find(spec.subject);
+  const auto deed = deeds.find(deed_of(spec));
   deed == deeds.end() ? pass(spec, record) : deed->second();
 }
 

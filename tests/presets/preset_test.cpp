@@ -66,7 +66,7 @@ TEST(Preset, ChangesFromTheCommandLineWin) {
   PresetChanges changes;
   changes.subjects = {"linear"};
   changes.n = {3};
-  changes.device = "cpu";
+  changes.devices = {"cpu"};
   changes.threads = 2;
   changes.seed = 77;
   changes.modes = {"default"};
@@ -168,7 +168,7 @@ TEST(Presets, QuickFullAndCiAreFoundByName) {
     EXPECT_EQ(counts(preset), n);
     std::map<std::string, std::set<std::string>> subjects;
     for (const auto& spec : preset.cases) subjects[spec.kind].insert(spec.subject);
-    EXPECT_EQ(subjects["zoo"].size(), 12u);
+    EXPECT_EQ(subjects["zoo"].size(), 13u);
     EXPECT_EQ(subjects["block"].size(), 5u);
     EXPECT_GE(subjects["primitive"].size(), 25u);
   }

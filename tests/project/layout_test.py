@@ -1,5 +1,6 @@
 """Rules of the repository that need no compiler: documents, sizes, names, calls that are not made."""
 import json
+import pathlib
 import re
 import unittest
 
@@ -17,6 +18,23 @@ BANNED_CALLS = {
 SETLOCALE = r"\bsetlocale\s*\("  # tests set one, to see that it changes nothing
 TRUSTED = {r"\bjit::load\b|\bimport_ir_module\b": re.compile(r"^core/[a-z_]*(torchscript|trusted)[a-z_]*\.cpp$")}
 MEBIBYTE = 1 << 20
+GENERATED = {"build_commit.h", "source_digest.h"}  # headers that the build writes
+# Which folder may include which, from the bottom up. A folder without an entry of its own is part of the one it lies in.
+MAY_INCLUDE = {
+    "formats": set(),
+    "profiler": {"formats"},
+    "results": {"formats", "profiler"},
+    "core": {"formats"},
+    "primitives": {"core"},
+    "cuda": {"core", "profiler"},
+    "presets": {"formats", "profiler", "results"},
+    "presets/zoo": {"core", "formats"},
+    "app/capture": {"core", "formats", "profiler"},
+    "app": {"app/capture", "core", "cuda", "formats", "presets", "presets/zoo", "primitives", "profiler", "results"},
+    "app/cli": {"app", "app/capture", "core", "formats", "presets", "presets/zoo", "profiler", "results"},
+    "gui/views": {"app", "formats", "presets", "profiler", "results"},
+    "gui": {"app", "formats", "gui/views", "presets", "profiler", "results"},
+}
 
 
 def code_only(text):
@@ -25,7 +43,36 @@ def code_only(text):
     return token.sub(lambda match: "\n" * match.group().count("\n"), text)
 
 
+def room(path):
+    """The entry of MAY_INCLUDE that a file belongs to, if any."""
+    return next((str(parent) for parent in path.parents if str(parent) in MAY_INCLUDE), None)
+
+
 class Layout(unittest.TestCase):
+    def test_includes(self):
+        """Each folder includes only what lies below it, as MAY_INCLUDE and its README say, and no entry is idle."""
+        seen, wrong = {name: set() for name in MAY_INCLUDE}, []
+        for path in files(".cpp", ".h"):
+            if path.parts[0] not in FOLDERS:
+                continue
+            for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', (ROOT / path).read_text(), re.MULTILINE):
+                there = room(pathlib.Path(name))
+                if there is None:
+                    self.assertIn(name, GENERATED, f"{path} includes it; name files by their path from the top")
+                elif there != room(path):
+                    seen[room(path)].add(there)
+                    if there not in MAY_INCLUDE[room(path)]:
+                        wrong.append(f"{path} includes {name}: {room(path)} may include {sorted(MAY_INCLUDE[room(path)])}")
+        self.assertEqual(wrong, [])
+        self.assertEqual({name: sorted(rooms) for name, rooms in seen.items()},
+                         {name: sorted(rooms) for name, rooms in MAY_INCLUDE.items()}, "take what is no longer included out of the table")
+        below = set()
+        for name, rooms in MAY_INCLUDE.items():
+            self.assertLessEqual(rooms, below, f"{name} may include what is not below it")
+            below.add(name)
+            places = ", ".join(f"`{other}`" for other in sorted(rooms)) or "nothing of ours"
+            self.assertIn(f"\nMay include: {places}.\n", (ROOT / name / "README.md").read_text(), f"{name}/README.md")
+
     def test_readmes(self):
         """Every folder at the top and every one that holds C++; those below tests/ are described in tests/README.md."""
         folders = {path.parents[len(path.parents) - 2] for path in files() if len(path.parts) > 1}

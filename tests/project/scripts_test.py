@@ -18,8 +18,9 @@ case "$*" in
     mkdir -p "${@: -1}/s/imgui_bundle-1" && tar -czf "${@: -1}/imgui_bundle-1.tar.gz" -C "${@: -1}/s" imgui_bundle-1 ;;
 esac
 """
-# CMake and Ninja for the window's libraries: only the folder that comes of it.
+# CMake for the window's libraries: only the folder that comes of it. What configures and builds the tree is noted.
 FAKE_CMAKE = """#!/bin/bash
+echo "cmake $*" >>"$CALLS.build"
 for word; do case "$word" in -DCMAKE_INSTALL_PREFIX=*) mkdir -p "${word#*=}/lib"; esac; done
 """
 FAKE_DPKG_QUERY = """#!/bin/bash
@@ -40,8 +41,9 @@ class Scripts(unittest.TestCase):
         (self.folder / "bin").mkdir()
         self.fake("python3", FAKE_PYTHON)
         self.fake("cmake", FAKE_CMAKE)
-        self.fake("ninja", "#!/bin/sh\n")
+        self.fake("ninja", '#!/bin/sh\necho "ninja $*" >>"$CALLS.build"\n')
         self.fake("dpkg-query", FAKE_DPKG_QUERY)
+        self.fake("pkg-config", '#!/bin/sh\n[ -z "$ABSENT" ]\n')
         self.fake("id", "#!/bin/sh\necho 1000\n")
         self.fake("sudo", "#!/bin/sh\nexit 1\n")
         # The scripts look in /usr/bin first; the copy looks among the fakes.
@@ -53,10 +55,10 @@ class Scripts(unittest.TestCase):
         path.write_text(text)
         path.chmod(0o755)
 
-    def run_setup(self, *arguments, **environment):
+    def run_setup(self, *arguments, script="setup", **environment):
         environment = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "XDG_CACHE_HOME": f"{self.folder}/cache",
                        "HOME": str(self.folder), "LOCK": str(self.lock), "CALLS": f"{self.folder}/calls", **environment}
-        return subprocess.run([self.tree / "scripts/setup", *arguments], env=environment, capture_output=True, text=True)
+        return subprocess.run([self.tree / "scripts" / script, *arguments], env=environment, capture_output=True, text=True)
 
     def installed(self):
         return sorted(path.name for path in (self.folder / "cache/widebench").glob("deps-*"))
@@ -109,12 +111,44 @@ class Scripts(unittest.TestCase):
         self.assertIn("WIDEBENCH_WINDOW=off", result.stderr)
         self.assertEqual(self.windows(), [])
         self.assertEqual(self.run_setup(NO_SOURCE="1", WIDEBENCH_WINDOW="off").returncode, 0)
+        self.assertEqual(self.run_setup("--no-window", NO_SOURCE="1").returncode, 0)
         self.assertEqual(self.run_setup().returncode, 0)
         self.assertEqual(len(self.windows()), 1)
         recipe = self.tree / "cmake/window/CMakeLists.txt"
         recipe.write_text(recipe.read_text() + "# changed")
         self.assertEqual(self.run_setup().returncode, 0)
         self.assertEqual(len(self.windows()), 2)
+
+    def test_run(self):
+        """A command builds the program alone; the window and its libraries come once one is asked for, and then stay."""
+        program = self.tree / "build/release/bin/widebench"
+        program.parent.mkdir(parents=True)
+        program.write_text('#!/bin/sh\necho "$@"\n')
+        program.chmod(0o755)
+        calls = self.folder / "calls.build"
+
+        def built(*arguments, **environment):
+            calls.write_text("")
+            result = self.run_setup(*arguments, script="run", **environment)
+            self.assertEqual((result.returncode, result.stdout), (0, " ".join(arguments) + "\n"), result.stderr)
+            return calls.read_text()
+
+        for arguments in (["--preset", "ci"], ["--preset=ci"], ["info"], ["--help"], ["--db", "r.db", "--preset", "ci"]):
+            with self.subTest(arguments):
+                text = built(*arguments)
+                self.assertRegex(text, r"(?m)^ninja .* widebench$")
+                self.assertNotIn("install", text)
+                self.assertEqual(self.windows(), [])
+        for arguments in ([], ["gui", "mlp"], ["--db", "r.db"]):
+            with self.subTest(arguments):
+                self.assertRegex(built(*arguments, WIDEBENCH_WINDOW="off"), r"(?m)^ninja .* widebench window$")
+                self.assertEqual(self.windows(), [])
+        text = built("gui")
+        self.assertIn("-DWINDOW_ROOT=", text)
+        self.assertEqual(len(self.windows()), 1)
+        self.assertRegex(built("info"), r"(?m)^ninja .* widebench$")
+        (self.tree / "build/release/build.ninja").write_text("")
+        self.assertNotIn("cmake", built("info"), "what is installed already is configured as before")
 
     def test_quiet(self):
         """With all in place nothing is printed and nothing is installed again."""

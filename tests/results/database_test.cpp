@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
 #include "profiler/random.h"
+#include "results/hostile.h"
 #include "results/report.h"
 #include "tests/results/children.h"
 #include "tests/results/sample_records.h"
@@ -49,11 +53,18 @@ TEST(DatabaseTest, IsSetUpSafely) {
   EXPECT_EQ(db.execAndGet("PRAGMA foreign_keys").getInt(), 1);
   EXPECT_EQ(db.execAndGet("PRAGMA synchronous").getInt(), 2);  // FULL
   EXPECT_EQ(db.execAndGet("PRAGMA trusted_schema").getInt(), 0);
-  EXPECT_EQ(db.execAndGet("PRAGMA busy_timeout").getInt(), 10'000);
   EXPECT_EQ(db.execAndGet("PRAGMA user_version").getInt(), migrations().back().version);
   EXPECT_EQ(db.execAndGet("PRAGMA integrity_check").getString(), "ok");
   EXPECT_THROW(db.exec("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema"),
                SQLite::Exception);  // DEFENSIVE
+  SQLite::Database other((folder / "r.db").string(), SQLite::OPEN_READWRITE);
+  other.exec("BEGIN IMMEDIATE");
+  std::thread done([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    other.exec("COMMIT");
+  });
+  EXPECT_NO_THROW(db.exec("BEGIN IMMEDIATE; COMMIT")) << "it waits while another writes";
+  done.join();
 }
 
 TEST(DatabaseTest, ANewerSchemaIsRefusedUntouched) {
@@ -178,7 +189,12 @@ TEST(DatabaseTest, DamageIsNoticedOrHarmless) {
     }
     std::ofstream(folder / "bad.db", std::ios::binary) << bad;
     try {
-      ++(everything(folder / "bad.db") == expected ? harmless : silent);
+      const auto seen = everything(folder / "bad.db");
+      ++(seen == expected ? harmless : silent);
+      const auto same = static_cast<std::size_t>(
+          std::mismatch(seen.begin(), seen.end(), expected.begin(), expected.end()).first - seen.begin());
+      EXPECT_EQ(same, seen.size()) << trial << ": "
+                                   << seen.substr(same - std::min<std::size_t>(same, 60), 120);
     } catch (const Error& error) {
       ++noticed;
       EXPECT_TRUE(has(error.what(), "bad.db"));
@@ -188,6 +204,53 @@ TEST(DatabaseTest, DamageIsNoticedOrHarmless) {
   EXPECT_EQ(silent, 0);
   EXPECT_EQ(noticed + harmless, mutants);
   EXPECT_GT(noticed, mutants / 2) << harmless << " hit what holds nothing";
+}
+
+/// A list of runs checks of a large file what it reads; what reads cases checks it whole.
+TEST(DatabaseTest, AListOfALargeFileChecksWhatItReads) {
+  const TemporaryFolder folder;
+  const auto path = folder / "r.db";
+  ::setenv("XDG_CACHE_HOME", (folder / "cache").c_str(), 1);
+  fill(path);
+  {
+    Store store = Store::open(path, OpenMode::kReadWrite);
+    store.add_trace(1, "a", "kernels", std::string(17 << 20, 't'));
+  }
+  const auto list = [&] {
+    std::filesystem::remove_all(folder / "cache");
+    const auto runs = Store::open(path, OpenMode::kOverview).runs();
+    return std::to_string(runs.size()) + " of " + std::to_string(runs.at(0).cases);
+  };
+  const std::string good = bytes_of(path);
+  EXPECT_EQ(list(), "1 of 3");
+  EXPECT_FALSE(std::filesystem::exists(folder / "cache")) << "it is not known whole";
+  for (const char* damage :
+       {"DELETE FROM run_case WHERE key = 'b'",
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM "
+        "sqlite_schema "
+        "WHERE name = 'run_case_by_subject') WHERE name = 'sqlite_autoindex_run_case_1'"}) {
+    std::ofstream(path, std::ios::binary) << good;
+    { SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec(damage); }
+    try {
+      EXPECT_EQ(list(), "1 of 2") << damage;
+    } catch (const Error& error) {
+      EXPECT_TRUE(has(error.what(), "damaged")) << error.what();
+    }
+  }
+  profiler::Random random(5);
+  int noticed = 0;
+  for (int trial = 0; trial < 60; ++trial) {
+    std::string bad = good;
+    const auto page = 4096 * static_cast<std::size_t>(random.below(40));  // rows; behind them lies the trace
+    for (int i = 0; i < 40; ++i) bad[page + random.below(4096)] = static_cast<char>(random.next());
+    std::ofstream(path, std::ios::binary) << bad;
+    try {
+      EXPECT_EQ(list(), "1 of 3");
+    } catch (const Error& error) {
+      ++noticed;
+    }
+  }
+  EXPECT_GT(noticed, 5);
 }
 
 /// What SQLite cannot see: a number that was changed into another in its place.
@@ -207,6 +270,107 @@ TEST(DatabaseTest, AChangedNumberIsNoticed) {
     try {
       everything(path);
       ADD_FAILURE() << change;
+    } catch (const Error& error) {
+      EXPECT_TRUE(has(error.what(), "is not what was stored")) << error.what();
+    }
+  }
+}
+
+/// `sql` as anyone could have written it into the file.
+void plant(const std::filesystem::path& path, const std::string& sql) {
+  SQLite::Database(path.string(), SQLite::OPEN_READWRITE).exec(sql);
+}
+
+TEST(DatabaseTest, ASchemaThatIsNotOursIsRefusedByName) {
+  const TemporaryFolder folder;
+  const auto path = folder / "r.db";
+  for (const auto& [sql, object] : std::vector<std::pair<std::string, std::string>>{
+           {"CREATE TRIGGER evil AFTER INSERT ON run_case BEGIN DELETE FROM run_case; END",
+            "the trigger 'evil'"},
+           {"CREATE VIEW endless AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) SELECT x "
+            "FROM c",
+            "the view 'endless'"},
+           {"DROP TABLE tag; CREATE VIEW tag AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x FROM c) "
+            "SELECT x AS sum, x AS run_id, x AS tag FROM c",
+            "the view 'tag'"},
+           {"CREATE TABLE more (x)", "the table 'more'"},
+           {"CREATE INDEX slow ON run (abs(threads))", "the index 'slow'"},
+           {"ALTER TABLE note ADD COLUMN more TEXT AS (hex(zeroblob(100000000)))", "the table 'note'"},
+           {"DROP INDEX note_by_run", "the index 'note_by_run' is missing"}}) {
+    std::filesystem::remove(path);
+    fill(path);
+    plant(path, sql);
+    const std::string before = bytes_of(path);
+    for (const OpenMode mode : {OpenMode::kReadWrite, OpenMode::kReadOnly}) {
+      const auto error = open_error(path, mode);
+      EXPECT_TRUE(has(error, object)) << sql << ": " << error;
+      EXPECT_TRUE(has(error, path.string())) << error;
+    }
+    EXPECT_EQ(bytes_of(path), before);
+  }
+}
+
+TEST(DatabaseTest, TriggersAndViewsAreOff) {
+  const TemporaryFolder folder;
+  const auto path = folder / "r.db";
+  fill(path);
+  SQLite::Database db(path.string(), SQLite::OPEN_READWRITE);
+  db.exec("CREATE TRIGGER evil AFTER INSERT ON tag BEGIN DELETE FROM run; END; CREATE VIEW v AS SELECT 1");
+  make_safe(db);
+  db.exec("INSERT INTO tag VALUES (1, 'x', 0)");
+  EXPECT_EQ(db.execAndGet("SELECT count(*) FROM run").getInt(), 1);
+  EXPECT_THROW(db.exec("SELECT * FROM v"), SQLite::Exception);
+  db.exec("DELETE FROM run");
+  EXPECT_EQ(db.execAndGet("SELECT count(*) FROM run_case").getInt(), 0)
+      << "what belongs to a run goes with it";
+}
+
+TEST(DatabaseTest, AQueryWithoutEndIsEnded) {
+  SQLite::Database db(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  const std::string endless =
+      "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c";
+  const TimeLimit limit(db, std::chrono::milliseconds(50));
+  EXPECT_THROW(
+      {
+        try {
+          guarded("r.db", [&] { return db.exec(endless); });
+        } catch (const Error& error) {
+          EXPECT_TRUE(has(error.what(), "r.db: a query takes far longer")) << error.what();
+          throw;
+        }
+      },
+      Error);
+}
+
+/// JSON in a row that would take all of the stack, with a sum that was removed or is right.
+TEST(DatabaseTest, DeepJsonInARowIsRefused) {
+  const TemporaryFolder folder;
+  const auto path = folder / "r.db";
+  const std::string deep =
+      "replace(hex(zeroblob(300000)), '00', '[') || replace(hex(zeroblob(300000)), '00', ']')";
+  for (const std::string& change :
+       {"UPDATE settings SET json = " + deep, "UPDATE machine SET facts = " + deep,
+        "UPDATE run SET environment = " + deep + ", sum = NULL",
+        "UPDATE run_case SET shape = " + deep + ", details_sum = NULL",
+        "UPDATE run_case SET plan = " + deep}) {
+    std::filesystem::remove(path);
+    fill(path);
+    plant(path, change);
+    EXPECT_THROW(everything(path), Error) << change.substr(0, 40);
+  }
+}
+
+TEST(DatabaseTest, ARowWithoutItsSumIsDamage) {
+  const TemporaryFolder folder;
+  const auto path = folder / "r.db";
+  for (const char* column : {"run SET sum", "settings SET sum", "machine SET sum", "run_case SET details_sum",
+                             "run_case SET samples_sum"}) {
+    std::filesystem::remove(path);
+    fill(path);
+    plant(path, "UPDATE " + std::string(column) + " = NULL");
+    try {
+      everything(path);
+      ADD_FAILURE() << column;
     } catch (const Error& error) {
       EXPECT_TRUE(has(error.what(), "is not what was stored")) << error.what();
     }
@@ -326,6 +490,7 @@ TEST_P(FrozenDatabase, IsReadAndMigrated) {
   ASSERT_EQ(cases.size(), expected.cases.size());
   for (std::size_t i = 0; i < cases.size(); ++i) EXPECT_EQ(describe(cases[i]), describe(expected.cases[i]));
   EXPECT_EQ(pragma(path, "integrity_check"), "ok");
+  EXPECT_EQ(everything(path), everything(path));
   const bool old = GetParam() < migrations().back().version;
   EXPECT_EQ(std::filesystem::exists(path.string() + ".schema-" + std::to_string(GetParam()) + ".bak"), old);
 }

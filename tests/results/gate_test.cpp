@@ -104,7 +104,36 @@ TEST_F(Gate, WhatCannotBeMeasuredAgainIsNotTriedForEver) {
   const auto outcome = gate(runs(4, 0, 1, "main"), runs(1, 2, 1.3, "run"), {}, broken);
   EXPECT_EQ(outcome.verdict, GateVerdict::kInconclusive);
   EXPECT_GE(outcome.open.size(), 2u);
+  EXPECT_TRUE(outcome.broken.contains("case0/n=4"));
   EXPECT_EQ(measured_, 6);
+}
+
+TEST_F(Gate, WrongNumbersEndIt) {
+  const auto baseline = runs(4, 0, 1, "main");
+  const auto wrong = [](Imported& run, const std::string& key) {
+    for (auto& record : run.cases) {
+      if (record.key != key) continue;
+      record.verdict = Verdict::kFail;
+      clear_speedups(record);
+    }
+  };
+  const auto again_wrong = [&](const std::set<std::string>& keys, int repeat) {
+    auto fresh = again(2, 1.3)(keys, repeat);
+    if (repeat == 1) wrong(fresh->run, "case1/n=4");
+    return fresh;
+  };
+  auto outcome = gate(baseline, runs(1, 2, 1.3, "run"), {}, again_wrong);
+  EXPECT_EQ(outcome.verdict, GateVerdict::kWrongNumbers);
+  EXPECT_EQ(outcome.wrong, (std::set<std::string>{"case1/n=4"}));
+  EXPECT_NE(text(outcome).find("WRONG      case1/n=4"), std::string::npos) << text(outcome);
+  EXPECT_EQ(measured_, 2) << "how fast wrong numbers are computed is no question";
+
+  auto run = runs(1, 2, 1.3, "run");
+  wrong(run.runs[0], "case7/n=4");
+  outcome = gate(baseline, run, {}, again(2, 1.3));
+  EXPECT_EQ(outcome.verdict, GateVerdict::kWrongNumbers);
+  EXPECT_EQ(measured_, 2);
+  EXPECT_THROW(gate(run, baseline, {}, {}), Error);
 }
 
 TEST_F(Gate, WithoutMeasuringAgainAnAlertIsUndecidedNotARegression) {

@@ -110,6 +110,13 @@ TEST_F(HistoryTest, PruneKeepsTheNewestAndWhatIsKept) {
   EXPECT_TRUE(store_.prune(2).empty());
 }
 
+TEST_F(HistoryTest, PruneLeavesWhatCanBeResumed) {
+  const auto stopped = add_run(), done = add_run();
+  store_.finish_run(stopped, RunStatus::kInterrupted);
+  EXPECT_EQ(store_.prune(0), (std::vector<std::int64_t>{done}));
+  EXPECT_TRUE(has(stopped));
+}
+
 TEST_F(HistoryTest, TracesAreKeptByteForByte) {
   const auto run = add_run();
   const std::string key = passed_case().key;

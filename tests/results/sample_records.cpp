@@ -73,6 +73,15 @@ CaseRecord passed_case(const std::string& key) {
   record.load_1min = 0.31;
   record.cpu_mhz = 2893.5;
   record.model_hash = "0f1e2d3c";
+  record.circumstances = {.attempts = 2,
+                          .steal = 0.0125,
+                          .others = 0.25,
+                          .preempted = 3.5,
+                          .regime = "hot",
+                          .steady = true,
+                          .threads = 2,
+                          .spread = 0.03125,
+                          .processes = 4};
   return record;
 }
 
@@ -149,7 +158,8 @@ std::string describe(const CaseRecord& record) {
         << sample.iterations << ' ' << sample.microseconds << '\n';
   }
   out << record.plan << '|' << record.started << '|' << record.seconds << '|' << record.seed << '|'
-      << record.load_1min << '|' << record.cpu_mhz << '|' << record.model_hash << '\n';
+      << record.load_1min << '|' << record.cpu_mhz << '|' << record.model_hash << '|'
+      << to_json(record.circumstances).dump() << '\n';
   return out.str();
 }
 

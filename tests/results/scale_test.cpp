@@ -4,13 +4,13 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <numeric>
 
 #include "results/compare.h"
 #include "results/export.h"
 #include "results/report.h"
 #include "results/store.h"
+#include "tests/machine_speed.h"
 #include "tests/results/sample_records.h"
 
 namespace wide::results {
@@ -65,10 +65,10 @@ double round_trip(const Imported& run) {
 
 TEST(Scale, TenThousandCases) {
   const auto run = ten_thousand_cases();
-  const double most = kMostSeconds * (std::getenv("WIDEBENCH_SLOW_MACHINE") ? 5 : 1);
+  const wide::test::Allowance allowance;
   const double seconds = round_trip(run);
   if (kTimed) {
-    EXPECT_LT(seconds, most);
+    EXPECT_LT(seconds, kMostSeconds * allowance.now());
   }
 }
 

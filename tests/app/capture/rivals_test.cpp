@@ -2,7 +2,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "app/rivals.h"
+#include "app/capture/rivals.h"
 #include "core/fake_device.h"
 #include "formats/error.h"
 #include "presets/zoo/zoo.h"

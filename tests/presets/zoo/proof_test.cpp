@@ -96,7 +96,9 @@ Drawn drawn(const Architecture& architecture, std::int64_t member, std::uint64_t
   constexpr std::int64_t kMembers = 3;
   Drawn all;
   const auto members = make_members(architecture, kMembers, seed, at::kFloat);
-  for (const auto& [fqn, tensor] : members[static_cast<std::size_t>(member)].tensors) all.push_back(tensor);
+  for (const auto& [fqn, tensor] : members[static_cast<std::size_t>(member)].tensors) {
+    if (shared_too || !architecture.weights.at(fqn).shared) all.push_back(tensor);
+  }
   for (const auto& input : make_inputs(architecture, kMembers, seed, at::kFloat)) {
     if (input.mapped || shared_too) all.push_back(input.member(member));
   }

@@ -58,7 +58,7 @@ const Names kBlocks = {"mlp_block", "attention_block", "joint_attention", "doubl
                        "single_stream_block"};
 const Names kModels = {"mlp",     "deep_mlp",        "resblock",  "convnet", "tiny_head",
                        "minigpt", "lstm_classifier", "flux_tiny", "vae",     "unet",
-                       "vit",     "tabular"};
+                       "vit",     "tabular",         "lora_gpt"};
 
 Names of_kind(const std::string& kind) {
   Names names;

@@ -11,16 +11,17 @@
 #include "profiler/trace/comparison.h"
 #include "profiler/trace/kernels.h"
 #include "profiler/trace/sample_traces.h"
+#include "tests/machine_speed.h"
 #include "tests/temporary_folder.h"
 
 namespace wide::profiler {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr double kAllowance = 20;  // sanitizers slow the code down and keep freed memory
+constexpr double kSanitizers = 20;  // sanitizers slow the code down and keep freed memory
 constexpr bool kSanitized = true;
 #else
-constexpr double kAllowance = 1;
+constexpr double kSanitizers = 1;
 constexpr bool kSanitized = false;
 #endif
 
@@ -47,6 +48,7 @@ TEST(ScaleTest, AMillionEventsAreReadInFiveSecondsAndExplainedInTwo) {
     EXPECT_LT(trace.slices.bytes(), 150'000'000u);
     write_chrome_file(path, std::array{&trace});
   }
+  const wide::test::Allowance allowance;
   auto start = cpu_seconds();
   const auto read = read_chrome_file(path);
   const auto import_seconds = cpu_seconds() - start;
@@ -59,8 +61,9 @@ TEST(ScaleTest, AMillionEventsAreReadInFiveSecondsAndExplainedInTwo) {
   const auto analysis_seconds = cpu_seconds() - start;
   EXPECT_EQ(rows.size(), 375u);
   EXPECT_EQ(result.gain.gained(), 0);
-  EXPECT_LT(import_seconds, 5 * kAllowance);
-  EXPECT_LT(analysis_seconds, 2 * kAllowance);
+  const double slower = allowance.now() * kSanitizers;
+  EXPECT_LT(import_seconds, 5 * slower);
+  EXPECT_LT(analysis_seconds, 2 * slower);
   if (!kSanitized) {
     EXPECT_LT(peak_gigabytes(), 1.0);
   }

@@ -1,0 +1,345 @@
+// What depends on data, control flow, and writes that ATen has no pure operator for: every member computes
+// what it computes alone, pass after pass, by every way of running.
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+
+#include "core/prove.h"
+#include "core/text.h"
+#include "tests/core/support.h"
+
+namespace wide::test {
+namespace {
+
+struct ByMemberCase {
+  std::string_view name;
+  std::string_view text;        ///< inputs: float32[4, 4], made up
+  std::string_view sequential;  ///< an operator that must be counted as run member by member; "": none may be
+};
+
+// Readable names of parametrised tests.
+std::ostream& operator<<(std::ostream& out, const ByMemberCase& one) {
+  return out << one.name;
+}
+
+const ByMemberCase kCases[] = {
+    {"mask_and_sum", R"(input %x "x" : float32[4, 4]
+%m : bool[4, 4] = aten.gt.Scalar(%x, 0)
+%s : float32[u0] = aten.masked_select.default(%x, %m)
+%e : float32[u0] = aten.exp.default(%s)
+%y : float32[] = aten.sum.default(%e, none)
+%z : float32[4, 4] = aten.mul.Tensor(%x, %y)
+output %z
+output %e
+)",
+     "aten.masked_select.default"},
+    {"nonzero", R"(input %x "x" : float32[4, 4]
+%m : bool[4, 4] = aten.gt.Scalar(%x, 0.5)
+%n : int64[u0, 2] = aten.nonzero.default(%m)
+%k : scalar = aten.sym_size.int(%n, 0)
+%f : float32[u0] = aten.full.default([%k], 2, dtype.float32, none, none, none)
+%t : float32[] = aten.sum.default(%f, none)
+output %n
+output %t
+output %k
+)",
+     "aten.nonzero.default"},
+    {"number_of_a_tensor", R"(input %x "x" : float32[4, 4]
+%a : int64[] = aten.argmax.default(%x, none, false)
+%i : scalar = aten.item.default(%a)
+%j : scalar = sym.mod(%i, 4)
+%r : float32[4] = aten.select.int(%x, 0, %j)
+%n : scalar = sym.add(%j, 1)
+%s : float32[u0, 4] = aten.slice.Tensor(%x, 0, 0, %n, 1)
+%t : float32[4] = aten.sum.dim_IntList(%s, [0], false, none)
+%y : float32[4] = aten.mul.Tensor(%r, %n)
+output %y
+output %t
+)",
+     "aten.select.int"},
+    {"number_of_what_was_written", R"(input %x "x" : float32[4, 4]
+%z : float32[] = aten.zeros.default([], none, none, none, none)
+%s : float32[] = aten.sum.default(%x, none)
+%c : float32[] = aten.copy_.default(%z, %s, false)
+%v : scalar = aten.item.default(%z)
+%y : float32[4, 4] = aten.add.Scalar(%x, %v, 1)
+output %y
+)",
+     "aten.add.Scalar"},
+    {"cond_by_selection", R"(input %x "x" : float32[4, 4]
+parameter %w "w" : float32[4, 4]
+%s : float32[] = aten.sum.default(%x, none)
+%p : bool[] = aten.gt.Scalar(%s, 0)
+%y : float32[4, 4] = higher_order.cond(%p, [%x, %w]) {
+  input %a "a" : float32[4, 4]
+  input %b "b" : float32[4, 4]
+  %c : float32[4, 4] = aten.mm.default(%a, %b)
+  output %c
+} {
+  input %a "a" : float32[4, 4]
+  input %b "b" : float32[4, 4]
+  %c : float32[4, 4] = aten.sub.Tensor(%a, %b, 1)
+  output %c
+}
+output %y
+)",
+     ""},
+    {"cond_that_can_fail", R"(input %x "x" : float32[4, 4]
+%s : float32[] = aten.sum.default(%x, none)
+%p : bool[] = aten.gt.Scalar(%s, 0)
+%y : float32[4, 4] = higher_order.cond(%p, [%x]) {
+  input %a "a" : float32[4, 4]
+  %i : int64[] = aten.argmax.default(%a, none, false)
+  %j : int64[] = aten.remainder.Scalar(%i, 4)
+  %k : int64[1] = aten.reshape.default(%j, [1])
+  %r : float32[1, 4] = aten.index_select.default(%a, 0, %k)
+  %c : float32[4, 4] = aten.mul.Tensor(%a, %r)
+  output %c
+} {
+  input %a "a" : float32[4, 4]
+  %c : float32[4, 4] = aten.neg.default(%a)
+  output %c
+}
+output %y
+)",
+     "higher_order.cond"},
+    {"while_of_data", R"(input %x "x" : float32[4, 4]
+%y : float32[4, 4] = higher_order.while_loop([%x], []) {
+  input %a "a" : float32[4, 4]
+  %m : float32[] = aten.max.default(%a)
+  %p : bool[] = aten.gt.Scalar(%m, 0.25)
+  output %p
+} {
+  input %a "a" : float32[4, 4]
+  %b : float32[4, 4] = aten.mul.Scalar(%a, 0.5)
+  output %b
+}
+output %y
+)",
+     "higher_order.while_loop"},
+    {"while_that_counts", R"(input %x "x" : float32[4, 4]
+%z : int64[] = aten.zeros.default([], dtype.int64, none, none, none)
+%n : int64[], %y : float32[4, 4] = higher_order.while_loop([%z, %x], []) {
+  input %i "i" : int64[]
+  input %a "a" : float32[4, 4]
+  %p : bool[] = aten.lt.Scalar(%i, 3)
+  output %p
+} {
+  input %i "i" : int64[]
+  input %a "a" : float32[4, 4]
+  %j : int64[] = aten.add.Scalar(%i, 1, 1)
+  %b : float32[4, 4] = aten.tanh.default(%a)
+  output %j
+  output %b
+}
+output %y
+output %n
+)",
+     ""},
+    {"scan", R"(input %x "x" : float32[4, 4]
+parameter %w "w" : float32[4]
+%c : float32[4], %y : float32[4, 4] = higher_order.scan([%w], [%x], []) {
+  input %h "h" : float32[4]
+  input %r "r" : float32[4]
+  %a : float32[4] = aten.add.Tensor(%h, %r, 1)
+  %b : float32[4] = aten.tanh.default(%a)
+  %d : float32[4] = aten.mul.Scalar(%b, 2)
+  output %b
+  output %d
+}
+output %c
+output %y
+)",
+     ""},
+    {"map", R"(input %x "x" : float32[4, 4]
+parameter %w "w" : float32[4]
+%y : float32[4, 4] = higher_order.map_impl([%x], [%w]) {
+  input %r "r" : float32[4]
+  input %o "o" : float32[4]
+  %a : float32[4] = aten.mul.Tensor(%r, %o)
+  output %a
+}
+output %y
+)",
+     ""},
+    {"autocast", R"(input %x "x" : float32[4, 4]
+parameter %w "w" : float32[4, 4]
+%y : bfloat16[4, 4] = higher_order.autocast(dtype.bfloat16, [%x, %w]) {
+  input %a "a" : float32[4, 4]
+  input %b "b" : float32[4, 4]
+  %c : bfloat16[4, 4] = aten.linear.default(%a, %b, none)
+  output %c
+}
+output %y
+)",
+     ""},
+    {"comparison_in_place", R"(input %x "x" : float32[4, 4]
+%c : float32[4, 4] = aten.clone.default(%x, none)
+%g : float32[4, 4] = aten.gt_.Scalar(%c, 0)
+%y : float32[4, 4] = aten.add.Tensor(%g, %x, 1)
+output %y
+output %c
+)",
+     ""},
+    {"half_plus_float", R"(input %x "x" : float32[4, 4]
+%h : float16[4, 4] = aten.to.dtype(%x, dtype.float16, false, false, none)
+%a : float16[4, 4] = aten.add_.Tensor(%h, %x, 1)
+output %a
+)",
+     ""},
+    {"power_in_place", R"(input %x "x" : float32[4, 4]
+%c : float32[4, 4] = aten.clone.default(%x, none)
+%p : float32[4, 4] = aten.pow_.Scalar(%c, 2)
+output %c
+)",
+     ""},
+    {"mask_in_place", R"(input %x "x" : float32[4, 4]
+%a : bool[4, 4] = aten.gt.Scalar(%x, 0)
+%b : bool[4, 4] = aten.lt.Scalar(%x, -1)
+%c : bool[4, 4] = aten.__ior__.Tensor(%a, %b)
+output %a
+)",
+     ""},
+    {"written_arguments", R"(input %x "x" : float32[4, 4]
+%c : float32[4, 4] = aten.clone.default(%x, none)
+%o : float32[4, 4] = aten.mul.out(%x, %x, %c)
+output %c
+)",
+     ""},
+    {"diagonal_in_place", R"(input %x "x" : float32[4, 4]
+%c : float32[4, 4] = aten.clone.default(%x, none)
+%d : float32[4, 4] = aten.fill_diagonal_.default(%c, 7, false)
+%y : float32[4, 4] = aten.add.Tensor(%c, %x, 1)
+output %y
+)",
+     "wide.call"},
+    {"write_through_unfold", R"(input %x "x" : float32[4, 4]
+%c : float32[4, 4] = aten.clone.default(%x, none)
+%u : float32[2, 4, 2] = aten.unfold.default(%c, 0, 2, 2)
+%f : float32[2, 4, 2] = aten.mul_.Scalar(%u, 3)
+output %c
+)",
+     "wide.call"},
+    {"transposed_in_place", R"(input %x "x" : float32[4, 4]
+%c : float32[4, 4] = aten.clone.default(%x, none)
+%v : float32[4] = aten.select.int(%c, 0, 1)
+%t : float32[4, 4] = aten.transpose_.default(%c, 0, 1)
+%u : float32[4, 4, 1] = aten.unsqueeze_.default(%c, 2)
+%r : float32[4, 1] = aten.select.int(%c, 0, 1)
+%f : float32[4, 1] = aten.fill_.Scalar(%r, 5)
+output %c
+output %v
+)",
+     ""},
+};
+
+class ByMember : public testing::TestWithParam<ByMemberCase> {};
+
+void expect_as_alone(WideModel& model, std::span<const ModelInput> inputs) {
+  const auto outputs = model.forward(inputs);
+  for (std::int64_t i = 0; i < model.members(); ++i) {
+    const auto alone = model.run_alone(i, inputs).outputs;
+    ASSERT_EQ(alone.size(), outputs.size());
+    for (std::size_t k = 0; k < alone.size(); ++k) {
+      const auto expected =
+          alone[k].isTensor() ? alone[k].toTensor() : at::scalar_tensor(alone[k].toScalar(), at::kLong);
+      EXPECT_TRUE(agree(outputs[k].member(i), expected)) << "member " << i << ", output " << k;
+    }
+  }
+}
+
+TEST_P(ByMember, IsAsAloneInEveryPassAndPlan) {
+  const auto graph = parse_graph("graph \"g\"\n" + std::string(GetParam().text));
+  for (const auto* strategy : {"auto", "sequential", "wide"}) {
+    for (const bool mapped : {true, false}) {
+      SCOPED_TRACE(std::string(strategy) + (mapped ? ", inputs per member" : ", shared inputs"));
+      BuildOptions options;
+      options.strategies.all = strategy;
+      WideModel model(graph, made_up_members(graph, kMembers), options);
+      for (int pass = 0; pass < 3; ++pass) {
+        at::manual_seed(100 + static_cast<std::uint64_t>(pass));
+        const ModelInput input{mapped ? at::randn({kMembers, 4, 4}) : at::randn({4, 4}), mapped};
+        expect_as_alone(model, {&input, 1});
+      }
+    }
+  }
+}
+
+TEST_P(ByMember, RunsBySchedules) {
+  const auto graph = parse_graph("graph \"g\"\n" + std::string(GetParam().text));
+  at::manual_seed(3);
+  const ModelInput input{at::randn({4, 4, 4}), true};
+  WideModel planned(graph, made_up_members(graph, 4));
+  const auto& built = planned.build({&input, 1});
+  auto stored = store(built.optimized, 4, built.planned);
+  for (const auto& schedule : {Schedule{2, 1, 0}, Schedule{2, 2, 0}, Schedule{4, 1, 1}}) {
+    BuildOptions options;
+    options.plan = stored;
+    options.plan->schedule = schedule;
+    WideModel model(graph, made_up_members(graph, 4), options);
+    expect_as_alone(model, {&input, 1});
+  }
+}
+
+TEST_P(ByMember, IsProvedAndCounted) {
+  const auto graph = parse_graph("graph \"g\"\n" + std::string(GetParam().text));
+  for (const bool equal : {false, true}) {
+    WideModel model(graph, made_up_members(graph, kMembers, equal));
+    at::manual_seed(5);
+    const ModelInput input{at::randn({kMembers, 4, 4}), true};
+    for (const auto& check : prove(model, {&input, 1}).checks)
+      EXPECT_TRUE(check.passed) << check.what << ": " << check.text;
+    const auto counted = coverage(model.build({&input, 1})).sequential_ops;
+    if (GetParam().sequential.empty()) {
+      EXPECT_TRUE(counted.empty()) << counted.begin()->first;
+    } else {
+      EXPECT_TRUE(counted.contains(std::string(GetParam().sequential)));
+    }
+  }
+}
+
+TEST_P(ByMember, PrintsAndParses) {
+  const auto text = "graph \"g\"\n" + std::string(GetParam().text);
+  EXPECT_EQ(print(parse_graph(text)), text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, ByMember, testing::ValuesIn(kCases),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+TEST(ByMember, ABodyThatIsNotClosedIsNamed) {
+  expect_error([] { parse_graph("graph \"g\"\ninput %x \"x\"\n%y = wide.call([%x]) {\n  input %a \"a\"\n"); },
+               "parse", {"not closed"});
+  expect_error([] { parse_graph("graph \"g\"\n}\n"); }, "parse", {"line 2"});
+}
+
+TEST(ByMember, ChecksOfDataRefuseAsAlone) {
+  const auto graph = parse_graph(R"(graph "g"
+input %x "x" : float32[4, 4]
+%s : float32[] = aten.sum.default(%x, none)
+%n : scalar = aten.item.default(%s)
+%p : scalar = sym.ge(%n, 0)
+aten._assert_scalar.default(%p, "the sum is not negative")
+%y : float32[4, 4] = aten.mul.Scalar(%x, 2)
+output %y
+)");
+  for (const bool mapped : {true, false}) {
+    WideModel model(graph, made_up_members(graph, 2, false));
+    const ModelInput good{mapped ? at::ones({2, 4, 4}) : at::ones({4, 4}), mapped};
+    expect_as_alone(model, {&good, 1});
+    const ModelInput bad{mapped ? at::stack({at::ones({4, 4}), -at::ones({4, 4})}) : -at::ones({4, 4}),
+                         mapped};
+    expect_error([&] { model.forward({&bad, 1}); }, "run", {"the sum is not negative"});
+  }
+}
+
+TEST(ByMember, OutputsOfDifferentShapesAreTakenMemberByMember) {
+  const auto graph = parse_graph("graph \"g\"\n" + std::string(kCases[0].text));
+  WideModel model(graph, made_up_members(graph, 2, false));
+  const ModelInput input{at::stack({at::ones({4, 4}), -at::ones({4, 4})}), true};
+  const auto outputs = model.forward({&input, 1});
+  EXPECT_EQ(outputs[1].member(0).numel(), 16);
+  EXPECT_EQ(outputs[1].member(1).numel(), 0);
+  expect_error([&] { outputs[1].stacked(); }, "run", {"member by member"});
+}
+
+}  // namespace
+}  // namespace wide::test
