@@ -1,8 +1,9 @@
 """What ctest reports, with the tests of a shard one by one: a shard is a process that runs many (see CMakeLists.txt).
 
-    report.py close SECONDS TESTS.XML SHARDS    puts what googletest wrote in the folder SHARDS into ctest's JUnit file, says
-                                                what was skipped and why, and ends with a line that counts
-    report.py failures TESTS.XML…               each test that failed, with the end of its output
+    report.py close SECONDS SHARDS TESTS.XML…    puts what googletest wrote in the folder SHARDS, and the other files, into
+                                                 the first of ctest's JUnit files, says what was skipped and why, and
+                                                 ends with a line that counts; exit status 1 where no test was run
+    report.py failures TESTS.XML…                each test that failed, with the end of its output
 """
 import collections
 import pathlib
@@ -32,9 +33,11 @@ def single_tests(shard, written):
         yield one
 
 
-def merge(report, shards):
+def merge(report, others, shards):
     """Writes `report` anew, with single tests for shards. A shard that died stays, with the test that ran last."""
     suite = tree.parse(report).getroot()
+    for other in others:
+        suite.extend(tree.parse(other).getroot().iter("testcase"))
     for case in list(suite.iter("testcase")):
         name, failed = case.get("name"), case.find("failure") is not None
         written = pathlib.Path(shards, f"{name}.xml")
@@ -66,8 +69,9 @@ def reason(case):
     return lines[0] if lines else "no reason given"
 
 
-def close(seconds, report, shards):
-    suite = merge(report, shards)
+def close(seconds, shards, *reports):
+    report, *others = [path for path in reports if pathlib.Path(path).exists()] or sys.exit("scripts/test: no test was run")
+    suite = merge(report, others, shards)
     skipped = collections.defaultdict(list)
     for case in suite.iter("testcase"):
         if case.get("status") in ("notrun", "disabled"):
@@ -76,6 +80,7 @@ def close(seconds, report, shards):
         print(f"skipped, {why}: {', '.join(names[:4])}{' and more' if len(names) > 4 else ''}")
     tests, failed, left_out = (int(suite.get(what)) for what in ("tests", "failures", "skipped"))
     print(f"scripts/test: {tests - failed - left_out} passed, {failed} failed, {left_out} skipped in {seconds} s")
+    return 0 if tests else 1
 
 
 def failures(reports):
@@ -92,6 +97,6 @@ def failures(reports):
 
 if __name__ == "__main__":
     if sys.argv[1] == "close":
-        close(*sys.argv[2:])
+        sys.exit(close(*sys.argv[2:]))
     else:
         failures(sys.argv[2:])

@@ -333,8 +333,8 @@ TEST(Canonicalize, DrawsThatNobodyReadsAreKeptBesideOthers) {
 TEST(Canonicalize, UnusedResultsOfDrawsKeepNothingElse) {
   const auto graph = parse_graph(R"(graph "g"
 input %x "x" : float32[3, 4]
-%v : float32[3], _ = aten.max.dim(%x, 1, false)
-%y : float32[3, 4], _ = aten.native_dropout.default(%x, 0.5, true)
+%v : float32[3], %_ = aten.max.dim(%x, 1, false)
+%y : float32[3, 4], %_ = aten.native_dropout.default(%x, 0.5, true)
 output %y
 )");
   EXPECT_THAT(ops(canonicalize(graph)), Not(Contains("aten.max.dim")));

@@ -56,7 +56,7 @@ class Report(unittest.TestCase):
 
     def test_singles(self):
         """Single tests are counted, whatever a shard says; one that died, or failed after its tests, fails itself."""
-        lines = self.printed(report.close, "7", self.xml, self.folder).splitlines()
+        lines = self.printed(report.close, "7", self.folder, self.xml, self.folder / "none.xml").splitlines()
         self.assertIn("skipped, no GPU: A.Lacks", lines)
         self.assertIn("skipped, xvfb is not installed: gui.looks", lines)
         self.assertEqual(lines[-1], "scripts/test: 3 passed, 3 failed, 2 skipped in 7 s")
@@ -65,6 +65,18 @@ class Report(unittest.TestCase):
                      "failed: core.3of3, ended in C.Holds (", "  a leak was found"):
             self.assertIn(text, failed)
         self.assertNotIn("A.Holds", failed)
+
+    def test_two_files(self):
+        """What ctest ran apart is counted with the rest; no test at all is no success."""
+        apart = self.folder / "timing.xml"
+        apart.write_text("""<testsuite><testcase name="Speed" classname="Speed" time="1" status="fail">
+                            <failure message="Failed"/><system-out>4 is not below 3</system-out></testcase></testsuite>""")
+        lines = self.printed(report.close, "7", self.folder, self.xml, apart).splitlines()
+        self.assertEqual(lines[-1], "scripts/test: 3 passed, 4 failed, 2 skipped in 7 s")
+        self.assertIn("4 is not below 3", self.printed(report.failures, [self.xml]))
+        apart.write_text("<testsuite/>")
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(report.close("7", self.folder, apart), 1)
 
 
 if __name__ == "__main__":
