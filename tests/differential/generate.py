@@ -17,7 +17,7 @@ SPAN = 1_000_000  # modules of one --seed
 
 def make_one(arguments):
     number, folder, seconds = arguments
-    import golden  # here, as the process that deals out work needs no torch
+    import golden
     import torch
     torch.set_num_threads(1)
 
@@ -53,6 +53,9 @@ def start():
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
+    import golden  # noqa: F401  here, as the process that deals out work needs no torch,
+    import torch._dynamo  # noqa: F401  and before a time limit that could cut an import in two
+    import torch.export  # noqa: F401
 
 
 def generate(out, seed, first, count, jobs, seconds=30):
