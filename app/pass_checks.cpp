@@ -9,7 +9,6 @@
 #include <limits>
 
 #include "core/compare.h"
-#include "core/conditioning.h"
 #include "core/reference.h"
 
 // Note [After the proof]
@@ -90,12 +89,12 @@ PassTally::PassTally(std::string what, WideModel& model, std::span<const ModelIn
   check_.passed = true;
 }
 
-void PassTally::add_member(std::span<const ModelInput> inputs, std::size_t member, std::size_t output,
-                           const at::Tensor& got, const at::Tensor& own) {
+void PassTally::add_output(ConditionedCompare& conditioned, std::span<const ModelInput> inputs,
+                           std::size_t member, std::size_t output, const at::Tensor& got,
+                           const at::Tensor& own) {
   auto bound = tolerance(own.scalar_type(), depth_, magnitude(own));
   bound = {kSlack * bound.relative, kSlack * bound.absolute};
-  auto difference =
-      ConditionedCompare(model_, static_cast<std::int64_t>(member), inputs)(output, got, own, bound);
+  auto difference = conditioned(output, got, own, bound);
   if (!difference.agrees && std::isfinite(difference.max_abs) && has_reference_ && own.is_floating_point()) {
     // Rounding that the member alone already shows may be met by wide too.
     if (const auto exact = run_double(model_, static_cast<std::int64_t>(member), inputs)) {
@@ -131,12 +130,13 @@ void PassTally::add(std::span<const ModelInput> inputs, const std::vector<ModelO
     if (got.size() != expected[i].size())
       return add(false, "a pass gave " + std::to_string(got.size()) + " outputs, " +
                             std::to_string(expected[i].size()) + " were expected");
+    ConditionedCompare conditioned(model_, static_cast<std::int64_t>(i), inputs);
     for (std::size_t k = 0; k < got.size(); ++k) {
       if (!expected[i][k].defined()) continue;
       const auto members = static_cast<std::int64_t>(expected.size());
       if (!got[k].is_tensor() || (got[k].mapped && members_in(got[k]) != members))
         return add(false, "output " + std::to_string(k) + " is not there for every member");
-      add_member(inputs, i, k, got[k].member(static_cast<std::int64_t>(i)), expected[i][k]);
+      add_output(conditioned, inputs, i, k, got[k].member(static_cast<std::int64_t>(i)), expected[i][k]);
     }
   }
   ++passes_;

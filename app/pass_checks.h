@@ -11,6 +11,7 @@
 
 #include "app/capture/rivals.h"
 #include "app/fresh_inputs.h"
+#include "core/conditioning.h"
 #include "core/wide_model.h"
 #include "profiler/measure.h"
 #include "results/record.h"
@@ -36,8 +37,8 @@ class PassTally {
   results::Check take() const;
 
  private:
-  void add_member(std::span<const ModelInput> inputs, std::size_t member, std::size_t output,
-                  const at::Tensor& got, const at::Tensor& own);
+  void add_output(ConditionedCompare& conditioned, std::span<const ModelInput> inputs, std::size_t member,
+                  std::size_t output, const at::Tensor& got, const at::Tensor& own);
 
   WideModel& model_;
   std::int64_t depth_;

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "core/higher_order.h"
+#include "core/memory_order.h"
 #include "core/operators.h"
 #include "core/scalar_ops.h"
 #include "core/torch_bridge.h"
@@ -202,109 +202,31 @@ class Capture {
       refuse(node, "unknown operator; export the model with operators of ATen only");
     }
     for (const auto& output : node.outputs) declare_result(scope, node, output, result, names);
-    if (result.op == "aten.as_strided.default") put_in_memory_order(scope, node, result);
-    if (is_random_like(result.op)) return add_random_like(scope, node, std::move(result));
+    const auto new_value = [this](const std::string& name, std::optional<TensorType> type) {
+      return graph_.add_value(unused_name(name), true, std::move(type));
+    };
+    // A write through a view of a copy would be lost: where something is written the strides stay as they
+    // are.
+    if (result.op == "aten.as_strided.default" && !node.inputs.empty() &&
+        std::none_of(scope.nodes.begin(), scope.nodes.end(), writes))
+      put_in_memory_order(graph_, result, meta_of(scope, node.inputs[0].value), new_value);
+    if (is_random_like(result.op))
+      return add_random_like(graph_, std::move(result),
+                             node.outputs.empty() ? nullptr : meta_of(scope, node.outputs[0]), new_value);
     graph_.nodes.push_back(under_autocast(std::move(result)));
   }
 
-  static bool is_random_like(std::string_view op) {
-    return op.starts_with("aten.rand_like.") || op.starts_with("aten.randn_like.") ||
-           op.starts_with("aten.randint_like.");
+  // What the exporter knew of the tensor that an argument names; null where it is none.
+  static const formats::TensorMeta* meta_of(const formats::Subgraph& scope,
+                                            const formats::Argument& argument) {
+    const auto* name = std::get_if<formats::TensorName>(&argument.value);
+    const auto found = name ? scope.tensors.find(name->name) : scope.tensors.end();
+    return found == scope.tensors.end() ? nullptr : &found->second;
   }
 
-  // Which element gets which of the numbers drawn goes by the operand's strides, which are ours to choose
-  // later: the numbers are drawn into a contiguous tensor, of axes in the order that they have in PyTorch's
-  // memory.
-  void add_random_like(const formats::Subgraph& scope, const formats::ProgramNode& node, Node random) {
-    const auto op = find_operator(random.op);
-    const auto format = argument_index(op->schema(), "memory_format");
-    const auto* name =
-        node.outputs.empty() ? nullptr : std::get_if<formats::TensorName>(&node.outputs[0].value);
-    const auto* like = random.arguments.empty() ? nullptr : random.arguments[0].ref();
-    const auto meta = name ? scope.tensors.find(name->name) : scope.tensors.end();
-    if (format) random.arguments[*format] = {at::MemoryFormat::Contiguous};
-    const auto order =
-        meta == scope.tensors.end() ? std::vector<std::int64_t>() : axes_in_memory(meta->second);
-    if (!format || !like || std::is_sorted(order.begin(), order.end())) {
-      graph_.nodes.push_back(std::move(random));
-      return;
-    }
-    std::vector<std::int64_t> back(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i)
-      back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
-    const auto& type = graph_.values[static_cast<std::size_t>(random.results[0])].type;
-    const auto permuted = [&](const std::string& suffix, const std::optional<TensorType>& of) {
-      auto own = of;
-      for (std::size_t i = 0; own && i < order.size(); ++i)
-        own->sizes[i] = of->sizes[static_cast<std::size_t>(order[i])];
-      return graph_.add_value(unused_name(name->name + suffix), true, std::move(own));
-    };
-    const auto permute = [&](ValueId from, const std::vector<std::int64_t>& axes, ValueId to) {
-      Argument::List list;
-      for (const auto axis : axes) list.push_back({axis});
-      graph_.nodes.push_back(
-          {"aten.permute.default", {{ValueRef{from}}, {std::move(list)}}, {to}, random.module_path});
-    };
-    const auto result = random.results[0];
-    const auto turned = permuted("_like", graph_.values[static_cast<std::size_t>(like->id)].type);
-    const auto drawn = permuted("_drawn", type);
-    permute(like->id, order, turned);
-    random.arguments[0] = {ValueRef{turned}};
-    random.results[0] = drawn;
-    graph_.nodes.push_back(random);
-    permute(drawn, back, result);
-  }
-
-  // Its strides count in the memory that PyTorch has for the operand: of one with other strides than ours
-  // has, a copy is taken that is contiguous in that order. Where something is written in place it is left as
-  // it is: a write through the view would be lost in the copy.
-  void put_in_memory_order(const formats::Subgraph& scope, const formats::ProgramNode& node, Node& strided) {
-    const auto* name =
-        node.inputs.empty() ? nullptr : std::get_if<formats::TensorName>(&node.inputs[0].value.value);
-    const auto meta = name ? scope.tensors.find(name->name) : scope.tensors.end();
-    const auto writes = [](const formats::ProgramNode& one) {
-      const auto op = find_operator(one.target.substr(std::min(kOpsPrefix.size(), one.target.size())));
-      return op && op->schema().is_mutable();
-    };
-    if (meta == scope.tensors.end() || std::any_of(scope.nodes.begin(), scope.nodes.end(), writes)) return;
-    const auto order = axes_in_memory(meta->second);
-    if (std::is_sorted(order.begin(), order.end())) return;
-    const auto permuted = graph_.add_value(unused_name(name->name + "_memory"), true, std::nullopt);
-    const auto copy = graph_.add_value(unused_name(name->name + "_copy"), true, std::nullopt);
-    Argument::List axes;
-    for (const auto axis : order) axes.push_back({axis});
-    graph_.nodes.push_back(
-        {"aten.permute.default", {strided.arguments[0], {std::move(axes)}}, {permuted}, strided.module_path});
-    graph_.nodes.push_back({"aten.clone.default",
-                            {{ValueRef{permuted}}, {at::MemoryFormat::Contiguous}},
-                            {copy},
-                            strided.module_path});
-    strided.arguments[0] = {ValueRef{copy}};
-  }
-
-  // Axes from the one of the largest stride to that of the smallest; as they are where sizes are not known.
-  static std::vector<std::int64_t> axes_in_memory(const formats::TensorMeta& meta) {
-    std::vector<std::int64_t> axes(meta.strides.size());
-    std::iota(axes.begin(), axes.end(), 0);
-    const auto known = [](const formats::SymbolicInt& one) {
-      return std::holds_alternative<std::int64_t>(one);
-    };
-    if (!std::all_of(meta.strides.begin(), meta.strides.end(), known) ||
-        !std::all_of(meta.sizes.begin(), meta.sizes.end(), known))
-      return axes;
-    const auto at = [](const std::vector<formats::SymbolicInt>& list, std::int64_t i) {
-      return std::get<std::int64_t>(list[static_cast<std::size_t>(i)]);
-    };
-    std::int64_t dense = 1;  // axes of one element stand anywhere: contiguous is asked for first
-    bool contiguous = true;
-    for (auto i = static_cast<std::int64_t>(axes.size()); i-- > 0;) {
-      contiguous &= at(meta.sizes, i) == 1 || at(meta.strides, i) == dense;
-      dense *= at(meta.sizes, i);
-    }
-    if (!contiguous)
-      std::stable_sort(axes.begin(), axes.end(),
-                       [&](auto a, auto b) { return at(meta.strides, a) > at(meta.strides, b); });
-    return axes;
+  static bool writes(const formats::ProgramNode& node) {
+    const auto op = find_operator(node.target.substr(std::min(kOpsPrefix.size(), node.target.size())));
+    return op && op->schema().is_mutable();
   }
 
   // See Note [Autocast]
