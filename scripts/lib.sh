@@ -226,6 +226,6 @@ build() (
     echo "$arguments" >"$folder/.configured"
   fi
   ninja -C "$folder" -j "$(jobs)" "${targets[@]}" </dev/null 2>&1 |
-    { grep --line-buffered -vE '^ninja: (no work|Entering dir)|Re-checking globbed|^-- ' >&2 || true; }
+    { grep --line-buffered -vE '^ninja: (no work|Entering dir)|Re-checking globbed|Looking up the commit|^-- ' >&2 || true; }
   [ "${PIPESTATUS[0]}" = 0 ] || { say "the build failed"; exit 2; }
 )
