@@ -99,7 +99,7 @@ class Parser {
         bad_value();
       }
     } else if (name_ == "-c" || name_ == "--compile") {
-      form.modes = {inline_.value_or("default")};
+      form.modes = at_commas(inline_.value_or("default"));
     } else if (name_ == "-s" || name_ == "--strategy") {
       many(form.strategies, true);
     } else if (name_ == "--model") {
@@ -107,8 +107,12 @@ class Parser {
     } else if (name_ == "--weights") {
       many(form.weights, false);
     } else if (name_ == "--device") {
-      const auto device = value();
-      if (device != "auto") form.devices = {device};
+      many(form.devices, true);
+      std::erase(form.devices, "auto");
+    } else if (name_ == "--dtype") {
+      many(form.dtypes, true);
+    } else if (name_ == "--rivals") {
+      many(form.rivals, true);
     } else if (name_ == "--threads") {
       whole(form.threads);
     } else if (name_ == "--seed") {

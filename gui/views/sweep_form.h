@@ -32,7 +32,7 @@ struct SweepForm {
   bool operator==(const SweepForm&) const = default;
 };
 
-inline const std::vector<std::string> kChoosableRivals = {"eager", "threads"};
+inline const std::vector<std::string> kChoosableRivals = {"eager", "threads", "apart"};
 
 /// Why the form cannot be measured; empty: it can, as far as the form shows.
 std::string objection(const SweepForm& form);
@@ -41,24 +41,8 @@ std::string objection(const SweepForm& form);
 /// copies. Empty: nothing.
 std::string remark(const SweepForm& form);
 
-/// True when the command line has no options for what the form asks: then a preset file says it.
-bool needs_file(const SweepForm& form);
-
-/// The preset file for such a form, from the preset it is based on. `known`: kinds of subjects that are not
-/// in it. Its name begins with "own-" and is the same for the same contents.
-std::string own_preset(const SweepForm& form, const presets::Preset& base,
-                       const std::vector<app::SubjectInfo>& known);
-
-/// Where a preset file of the user's own is found by its name: $XDG_CONFIG_HOME/widebench/presets, or
-/// ~/.config/widebench/presets. Throws wide::Error without a home.
-std::filesystem::path user_presets();
-
-/// Writes own_preset() there, unless it is there, and returns its name. Throws wide::Error.
-std::string write_own_preset(const SweepForm& form, const std::vector<app::SubjectInfo>& known);
-
-/// Arguments of `widebench`, "benchmark" first. `preset_name`: of the file that needs_file() asked for, else
-/// form.preset.
-std::vector<std::string> arguments(const SweepForm& form, const std::string& preset_name);
+/// Arguments of `widebench`, "benchmark" first.
+std::vector<std::string> arguments(const SweepForm& form);
 
 /// "widebench …" as a shell takes it, with quotes where needed.
 std::string command_text(const std::vector<std::string>& arguments);

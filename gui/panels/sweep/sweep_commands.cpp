@@ -25,11 +25,9 @@ std::string cannot_start(const Shared& panel, const Workbench& bench) {
   return reason.empty() ? panel->fault : reason;
 }
 
-// The line measures the same from a shell: a grid that needs a preset file gets it now.
+// The line measures the same from a shell.
 void copy_command(const Shared& panel, Workbench& bench) {
-  const auto form = form_of(*panel, bench);
-  const auto preset = needs_file(form) ? write_own_preset(form, panel->subjects) : form.preset;
-  const auto line = command_text(arguments(form, preset));
+  const auto line = command_text(arguments(form_of(*panel, bench)));
   ImGui::SetClipboardText(line.c_str());
   bench.notices.post(Level::kInfo, "Copied", line);
 }

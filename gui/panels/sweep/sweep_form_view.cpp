@@ -77,8 +77,9 @@ void draw_axes(SweepPanel& panel, const Workbench& bench, const Ui& ui) {
   field(ui, "rivals");
   choose_many(ui, "##rivals",
               std::vector<Choice>{{"eager", "N separate runs, one after the other"},
-                                  {"threads", "N separate runs on threads"}},
-              form.rivals, "as the preset (both)");
+                                  {"threads", "N separate runs on threads"},
+                                  {"apart", "N separate runs with wide's own kernels"}},
+              form.rivals, "as the preset");
   field(ui, "dtypes");
   choose_names(ui, "##dtypes", presets::kDtypes, form.dtypes, "as the preset (float32)");
   field(ui, "label");

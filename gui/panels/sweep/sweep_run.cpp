@@ -104,9 +104,7 @@ void show_against(SweepPanel& panel, Against against) {
 }
 
 void start_sweep(const Shared& panel, Workbench& bench) {
-  const auto arguments_of = [form = form_of(*panel, bench), subjects = panel->subjects] {
-    return arguments(form, needs_file(form) ? write_own_preset(form, subjects) : form.preset);
-  };
+  const auto arguments_of = [form = form_of(*panel, bench)] { return arguments(form); };
   start(panel, bench, {"Sweep", arguments_of, bench.host.program, panel->records->database});
 }
 

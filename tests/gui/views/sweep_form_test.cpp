@@ -3,11 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <nlohmann/json.hpp>
-
 #include "formats/error.h"
-#include "tests/temporary_folder.h"
 
 namespace wide::gui {
 namespace {
@@ -19,25 +15,28 @@ const std::vector<app::SubjectInfo> kKnown = {{"linear", "primitive", "", {"eins
 TEST(SweepForm, SaysWhatItMeasuresAsACommandLine) {
   SweepForm form;
   form.subjects = {"linear", "resblock"}, form.preset = "ci", form.n = {2, 4, 8};
-  form.modes = {"default"}, form.strategies = {"auto", "grouped"}, form.devices = {"cpu"};
-  EXPECT_EQ(command_text(arguments(form, form.preset)),
-            "widebench benchmark linear resblock -p ci -n 2,4,8 -c=default -s auto,grouped --device cpu");
-  EXPECT_FALSE(needs_file(form));
-  EXPECT_EQ(command_text(arguments({}, "quick")), "widebench benchmark all -p quick");
+  form.modes = {"eager", "default"}, form.strategies = {"auto", "grouped"}, form.devices = {"cpu"};
+  form.dtypes = {"float32", "float64"}, form.rivals = {"threads", "apart"};
+  EXPECT_EQ(command_text(arguments(form)),
+            "widebench benchmark linear resblock -p ci -n 2,4,8 -c=eager,default -s auto,grouped "
+            "--dtype float32,float64 --rivals threads,apart --device cpu");
+  EXPECT_EQ(command_text(arguments(SweepForm{})), "widebench benchmark all -p quick");
 }
 
 TEST(SweepForm, ReadsItsOwnCommandLines) {
   SweepForm form;
-  form.preset = "full", form.subjects = {"linear"}, form.n = {4, 16}, form.modes = {"max-autotune"};
-  form.strategies = {"all"}, form.devices = {"cuda"}, form.peers = true, form.threads = 2, form.seed = 7;
+  form.preset = "full", form.subjects = {"linear"}, form.n = {4, 16};
+  form.modes = {"eager", "max-autotune"}, form.dtypes = {"float64"}, form.rivals = {"apart"};
+  form.strategies = {"all"}, form.devices = {"cpu", "cuda"}, form.peers = true, form.threads = 2,
+  form.seed = 7;
   form.label = "after lunch; isn't it", form.database = "my results.db", form.resume = true;
-  const auto parsed = parse_command(command_text(arguments(form, form.preset)));
+  const auto parsed = parse_command(command_text(arguments(form)));
   EXPECT_EQ(parsed.fault, "");
   EXPECT_EQ(parsed.form, form);
 
   SweepForm model;
   model.model = "net.pt2", model.weights = {"a b.safetensors", "c.safetensors"}, model.n = {1, 2};
-  EXPECT_EQ(parse_command(command_text(arguments(model, model.preset))).form, model);
+  EXPECT_EQ(parse_command(command_text(arguments(model))).form, model);
 }
 
 TEST(SweepForm, ReadsWhatPeopleType) {
@@ -61,53 +60,6 @@ TEST(SweepForm, SaysWhatItCannotRead) {
   EXPECT_NE(parse_command("widebench run").fault, "");
 }
 
-TEST(SweepForm, NeedsAFileForWhatTheCommandLineHasNoOptionFor) {
-  SweepForm form;
-  form.rivals = {"threads", "eager"};
-  EXPECT_FALSE(needs_file(form)) << "the preset's own";
-  form.rivals = {"threads"};
-  EXPECT_TRUE(needs_file(form));
-  form.rivals.clear();
-  form.dtypes = {"float64"};
-  EXPECT_TRUE(needs_file(form));
-  form.dtypes.clear();
-  form.modes = {"eager", "default"};
-  EXPECT_TRUE(needs_file(form));
-}
-
-TEST(SweepForm, AGridOfOnesOwnIsAPresetThatCanBeRead) {
-  const auto base = presets::read_preset(presets::find_preset("ci"));
-  SweepForm form;
-  form.preset = "ci", form.subjects = {"linear", "unheard"}, form.n = {2, 4};
-  form.dtypes = {"float32", "float64"}, form.modes = {"eager", "default"}, form.rivals = {"threads"};
-  const auto text = own_preset(form, base, kKnown);
-  EXPECT_EQ(text, own_preset(form, base, kKnown)) << "the same form gives the same file";
-  const auto own = presets::parse_preset(text, "own.json");
-  EXPECT_TRUE(own.name.starts_with("own-"));
-  std::size_t shapes = 0;
-  for (const auto& spec : own.cases) {
-    EXPECT_TRUE(spec.subject == "linear" || spec.subject == "unheard");
-    EXPECT_EQ(spec.rivals, (std::vector<std::string>{"threads"}));
-    EXPECT_EQ(spec.stopping.max_seconds, base.cases.front().stopping.max_seconds);
-    if (spec.n == 2 && spec.dtype == "float32" && spec.mode == "eager") ++shapes;
-  }
-  EXPECT_EQ(own.cases.size(), shapes * 2 * 2 * 2);
-  EXPECT_EQ(count_cases(form, kKnown), own.cases.size());
-  form.subjects = {"nobody"};
-  EXPECT_THROW(own_preset(form, base, kKnown), Error);
-}
-
-TEST(SweepForm, TheFileIsKeptWhereTheProgramLooksForPresets) {
-  const test::TemporaryFolder folder;
-  ASSERT_EQ(setenv("XDG_CONFIG_HOME", folder.path().c_str(), 1), 0);
-  SweepForm form;
-  form.preset = "ci", form.subjects = {"linear"}, form.dtypes = {"float64"};
-  const auto name = write_own_preset(form, kKnown);
-  EXPECT_EQ(name, write_own_preset(form, kKnown));
-  const auto read = presets::read_preset(presets::find_preset(name));
-  EXPECT_EQ(read.cases.front().dtype, "float64");
-}
-
 TEST(SweepForm, CountsItsCases) {
   SweepForm form;
   form.preset = "ci", form.subjects = {"linear"}, form.n = {2, 4, 8};
@@ -117,6 +69,13 @@ TEST(SweepForm, CountsItsCases) {
   EXPECT_EQ(count_cases(form, kKnown), 2 * one);
   form.strategies = {"all"};
   EXPECT_EQ(count_cases(form, kKnown), 4 * one) << "auto, einsum, stacked, sequential";
+  form.strategies = {"auto"}, form.dtypes = {"float32", "float64"}, form.modes = {"eager", "default"};
+  EXPECT_EQ(count_cases(form, kKnown), 4 * one);
+  form.subjects = {"linear", "unheard"};
+  EXPECT_EQ(count_cases(form, kKnown), 4 * (one + 3)) << "not in the preset: one shape";
+  form.subjects = {"nobody"};
+  EXPECT_THROW(count_cases(form, kKnown), Error);
+  form.dtypes.clear(), form.modes.clear();
   form.subjects.clear(), form.strategies.clear(), form.n.clear();
   EXPECT_EQ(count_cases(form, kKnown), presets::read_preset(presets::find_preset("ci")).cases.size());
 }
