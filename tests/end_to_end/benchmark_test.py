@@ -139,7 +139,11 @@ class Benchmark(unittest.TestCase):
         self.assertEqual([peer["ok"] for peer in case["plan"]["peers"]], [True, True])
         self.assertEqual(case["rivals"]["python_eager"]["samples"], case["rounds"])
         self.assertGreater(case["rivals"]["python_eager"]["median_us"], 0)
-        self.assertEqual(len(case["rivals"]["python_vmap"]["speedup_ci95"]), 2)
+        vmap = case["rivals"]["python_vmap"]
+        if "disturbed" in case["circumstances"]:
+            self.assertIsNone(vmap["speedup_ci95"])
+        else:
+            self.assertEqual(len(vmap["speedup_ci95"]), 2)
 
 
 if __name__ == "__main__":
