@@ -57,13 +57,8 @@ class Noise {
     }
   }
 
-  std::vector<ModelInput> moved(std::span<const ModelInput> inputs) {
-    std::vector<ModelInput> others(inputs.begin(), inputs.end());
-    for (auto& input : others) {
-      if (is_real(input.tensor)) input.tensor = input.tensor * factor(input.tensor);
-    }
-    return others;
-  }
+  // What an operator cancels inside is seen by moving what it reads.
+  at::Tensor moved(const at::Tensor& tensor) { return is_real(tensor) ? tensor * factor(tensor) : tensor; }
 
  private:
   at::Tensor factor(const at::Tensor& tensor) {
@@ -89,12 +84,13 @@ std::vector<at::Tensor> conditioning(WideModel& model, std::int64_t i, std::span
     Noise noise(static_cast<std::uint64_t>(run) + 1);
     std::vector<c10::IValue> others;
     try {
-      others = model
-                   .run_alone(i, noise.moved(inputs),
-                              [&](const Node& node, auto operands, auto results) {
-                                noise.add(node, operands, results);
-                              })
-                   .outputs;
+      others =
+          model
+              .run_alone(
+                  i, inputs,
+                  [&](const Node& node, auto operands, auto results) { noise.add(node, operands, results); },
+                  [&](const at::Tensor& tensor) { return noise.moved(tensor); })
+              .outputs;
     } catch (const Error&) {
       continue;  // a check of the model's own that rounding decides
     }

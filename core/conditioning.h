@@ -13,7 +13,8 @@
 
 namespace wide {
 
-/// Runs member `i` alone several times with every rounding made a little larger or smaller by chance, and
+/// Runs member `i` alone several times with every rounding, input and weight made a little larger or smaller
+/// by chance, and
 /// says how far each element of its outputs may stand from its own run for that: a float64 tensor of the
 /// output's shape per user output, zeros where nothing moves, undefined for numbers and for outputs that have
 /// no rounding, and for all where two runs without that differ. Where a small difference of large numbers is

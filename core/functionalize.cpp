@@ -12,6 +12,7 @@
 #include "core/operators.h"
 #include "core/pure_form.h"
 #include "core/rewriter.h"
+#include "core/torch_bridge.h"
 #include "core/view_inverse.h"
 #include "formats/error.h"
 
@@ -73,6 +74,20 @@ Specialized with_views_for_metadata(const Specialized& specialized) {
     now[*tensor] = node.results[0];
   }
   for (auto& output : graph.outputs) map_uses(output.value, current);
+  for (const auto& input : graph.inputs) {
+    const bool kept = input.kind == InputKind::kBuffer || input.kind == InputKind::kParameter;
+    if (!kept || !now.contains(input.value)) continue;
+    const auto changed = now.at(input.value);
+    const auto before = concrete(graph.values[static_cast<std::size_t>(input.value)]),
+               after = concrete(graph.values[static_cast<std::size_t>(changed)]);
+    if (before.shape != after.shape)
+      throw Error(std::string(kStage),
+                  "the pass turns '" + input.target + "' from " + shape_text(before.shape) + " into " +
+                      shape_text(after.shape) +
+                      " in place, so that no two passes are alike; export the model with " +
+                      "the change made on a copy (swapaxes for swapaxes_)");
+    graph.outputs.push_back({{ValueRef{changed}}, OutputKind::kBufferMutation, input.target});
+  }
   return renamed;
 }
 
@@ -95,7 +110,11 @@ class Functionalizer {
     rewriter_.copy_outputs();
     for (const auto& input : old_.inputs) {
       const bool kept = input.kind == InputKind::kBuffer || input.kind == InputKind::kParameter;
-      if (!kept || at(input.value).version == 0) continue;
+      const auto& outputs = old_.outputs;
+      const bool is_output = std::any_of(outputs.begin(), outputs.end(), [&](const GraphOutput& output) {
+        return output.kind == OutputKind::kBufferMutation && output.target == input.target;
+      });
+      if (!kept || is_output || at(input.value).version == 0) continue;
       rewriter_.graph().outputs.push_back(
           {rewriter_.bound(input.value), OutputKind::kBufferMutation, input.target});
     }
@@ -162,6 +181,8 @@ class Functionalizer {
 
   // What `parent` holds once its view has been given `value`.
   ValueId written_parent(const Node& writer, const State& state, ValueId parent, ValueId value) {
+    if (state.view->op == "aten.expand.default" && !type(parent).varies)
+      return first_of_expanded(writer, parent, value);
     const auto inverse =
         type(parent).varies ? std::nullopt : invert_view(*state.view, state.result, type(parent));
     if (!inverse) return write_through(writer, state, parent, value);
@@ -175,6 +196,29 @@ class Functionalizer {
       }
     }
     return rewriter_.emit(inverse->op, std::move(arguments), type(parent), name(parent), writer.module_path);
+  }
+
+  // PyTorch writes into an expanded tensor only what is the same all along its expanded axes: the first of it
+  // is what the parent holds.
+  ValueId first_of_expanded(const Node& writer, ValueId parent, ValueId value) {
+    auto part = concrete(rewriter_.value(value));
+    const auto kept = type(parent);
+    if (part.elements() == 0 && kept.elements() != 0) return rewriter_.bound(parent).ref()->id;
+    const auto take = [&](std::string op, std::vector<Argument> arguments) {
+      arguments.insert(arguments.begin(), {ValueRef{value}});
+      value = rewriter_.emit(std::move(op), std::move(arguments), part, name(parent), writer.module_path);
+    };
+    while (part.rank() > kept.rank()) {
+      part.shape.erase(part.shape.begin());
+      take("aten.select.int", {{std::int64_t{0}}, {std::int64_t{0}}});
+    }
+    for (std::int64_t i = 0; i < kept.rank(); ++i) {
+      auto& size = part.shape[static_cast<std::size_t>(i)];
+      if (size == kept.shape[static_cast<std::size_t>(i)]) continue;
+      size = 1;
+      take("aten.slice.Tensor", {{i}, {std::int64_t{0}}, {std::int64_t{1}}, {std::int64_t{1}}});
+    }
+    return value;
   }
 
   // A view without an inverse: on a copy of the parent the view is taken and written.

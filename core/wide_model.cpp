@@ -174,14 +174,17 @@ std::vector<c10::IValue> WideModel::member_values(std::int64_t i, std::span<cons
 }
 
 AloneRun WideModel::run_alone(std::int64_t i, std::span<const ModelInput> inputs,
-                              const Interpreter::Observer& observer) {
+                              const Interpreter::Observer& observer, const Change& change) {
   const c10::InferenceMode guard;
   const auto& built = build(inputs);
   const auto& graph = built.specialized;
   const KeptGenerator kept(device());
   default_generator(device()).set_state(
       new_generator(device(), seeds_[static_cast<std::size_t>(i)]).get_state());
-  const auto values = member_values(i, inputs, graph, &built.written);
+  auto values = member_values(i, inputs, graph, &built.written);
+  for (auto& value : values) {
+    if (change) value = change(value.toTensor());
+  }
   auto results = Interpreter(graph).run(values, observer);
   AloneRun alone;
   for (std::size_t k = 0; k < graph.inputs.size(); ++k) {

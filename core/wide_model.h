@@ -134,10 +134,12 @@ class WideModel {
   /// Builds kept now.
   std::size_t builds() const { return builds_.size(); }
 
+  /// What takes the place of an input, a weight or a buffer.
+  using Change = std::function<at::Tensor(const at::Tensor&)>;
   /// Runs member `i` alone on its own inputs, as the captured graph says, from its initial buffers and random
-  /// seed.
+  /// seed; on what `change` makes of each of them, if it is given.
   AloneRun run_alone(std::int64_t i, std::span<const ModelInput> inputs,
-                     const Interpreter::Observer& observer = {});
+                     const Interpreter::Observer& observer = {}, const Change& change = {});
 
   /// Current values of buffers that forward() writes, [N, …] by fqn.
   const std::map<std::string, at::Tensor>& buffers() const { return state_; }

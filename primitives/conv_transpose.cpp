@@ -43,10 +43,25 @@ Kernel prepare_folded(const Call& call, const Offer&) {
   return boxed(call, call.node);
 }
 
+// col2im counts the patches from the output's size: with an output padding of a stride and more it finds
+// others than the input has.
+bool counts_its_patches(const Call& call) {
+  const auto &x = call.operand_at(kX)->type.shape, &weight = call.operand_at(kW)->type.shape;
+  const auto stride = per_axis(call, kStride), padding = per_axis(call, kPadding),
+             dilation = per_axis(call, kDilation);
+  for (std::size_t i = 0; i < stride.size(); ++i) {
+    const auto output = call.results[0].shape[i + 2];
+    const auto room = output + 2 * padding[i] - dilation[i] * (weight[i + 2] - 1) - 1;
+    if (output <= 0 || room < 0 || room / stride[i] + 1 != x[i + 2]) return false;
+  }
+  return true;
+}
+
 // One product a member gives every patch as a column; col2im adds up where they overlap.
 Answer ask_col2im(const Call& call) {
   if (const auto reason = product_refusal(call); !reason.empty()) return refuse(std::string(reason));
   if (spatial_axes(call) > 2) return refuse("ATen adds up columns of one and two spatial axes only");
+  if (!counts_its_patches(call)) return refuse("the padding of the output makes more patches than there are");
   const auto& weight = call.operand_at(kW)->type;
   const auto columns = static_cast<double>(call.operand_at(kX)->type.bytes() * call.members) *
                        static_cast<double>(weight.elements()) /
@@ -116,6 +131,10 @@ std::vector<Sample> samples(std::int64_t members) {
        "aten.conv_transpose2d.input",
        up({2, 2}, {1, 0}, 1),
        {{{5, 4, 6, 7}, false}, {{4, 3, 3, 3}}, {{3}}}},
+      {"output padding of a stride",
+       "aten.conv_transpose1d.default",
+       {{ValueRef{0}}, {ValueRef{1}}, {}, ints({1}), ints({1}), ints({1}), {std::int64_t{1}}, ints({2})},
+       {{{6, 7, 13}}, {{7, 2, 1}}}},
       {"B equals N",
        "aten.conv_transpose2d.input",
        up({2, 2}, {0, 0}, 1),

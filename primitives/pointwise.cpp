@@ -2,8 +2,13 @@
 //   front    [N, …]         mapped operands get ones after N so that their axes line up
 //   packed   [B, N·C, …]    where every mapped operand has the result's channels
 //   last     either of [N·B, C, …] and [B, N·C, …] with channels innermost; kernels keep the order in memory
+#include <ATen/ATen.h>
+#include <ATen/native/TypeProperties.h>
+
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <vector>
 
 #include "core/operators.h"
 #include "primitives/support.h"
@@ -119,16 +124,40 @@ Answer ask(const Call& call) {
   return answer;
 }
 
+// PyTorch takes the type of the tensors where some operands are numbers (of rank 0). A number of each member
+// is no number any more: what its type then changes is undone, by giving every operand the type that one
+// member computes in. Nothing where it changes none, or where the operator has a type of its own.
+std::optional<at::ScalarType> type_of_one_member(const Call& call) {
+  const auto result_type = [&](bool wide) {
+    at::native::ResultTypeState state;
+    for (const auto& one : call.operands) {
+      const bool number = one.type.rank() == 0 && !(wide && one.mapped);
+      const auto like = at::empty(number ? at::IntArrayRef() : at::IntArrayRef({1}),
+                                  at::TensorOptions(one.type.dtype).device(at::kMeta));
+      state = at::native::update_result_type_state(like, state);
+    }
+    return at::native::result_type(state);
+  };
+  if (call.operands.size() < 2) return std::nullopt;
+  const auto alone = result_type(false), computed = call.results[0].dtype;
+  const bool own = computed != alone && computed != at::kBool;
+  return own || alone == result_type(true) ? std::nullopt : std::optional(alone);
+}
+
 Kernel prepare(const Call& call, const Offer& offer) {
-  if (offer.results[0] != Layout::kFront) return boxed_as_offered(call, offer);
   const auto rank = call.results[0].rank();
+  const auto type = type_of_one_member(call);
+  const bool front = offer.results[0] == Layout::kFront;
   const bool aligned = std::all_of(call.operands.begin(), call.operands.end(), [&](const Operand& one) {
     return !one.mapped || one.type.rank() == rank;
   });
-  if (aligned) return boxed(call, call.node);
-  return boxed(call, call.node, [rank, operands = call.operands](std::size_t i, const at::Tensor& tensor) {
-    return operands[i].mapped ? align_front(tensor, operands[i].type, rank) : tensor;
-  });
+  Adapt adapt;
+  if (type || (front && !aligned))
+    adapt = [=, operands = call.operands](std::size_t i, const at::Tensor& tensor) {
+      const auto cast = type && tensor.scalar_type() != at::kBool ? tensor.to(*type) : tensor;
+      return front && operands[i].mapped ? align_front(cast, operands[i].type, rank) : cast;
+    };
+  return boxed_as_offered(call, offer, std::move(adapt));
 }
 
 std::vector<Sample> samples(std::int64_t members) {
@@ -154,6 +183,14 @@ std::vector<Sample> samples(std::int64_t members) {
       {"where", "aten.where.self", {x, y, z}, {{{5, 7}, true, at::kBool, 2}, {{5, 7}}, {{7}}}},
       {"clamp", "aten.clamp.default", {x, {-0.5}, {0.5}}, {{{5, 7}}}},
       {"compare", "aten.gt.Tensor", {x, y}, {{{5, 7}}, {{5, 1}}}},
+      {"compare with a number of more bits",
+       "aten.gt.Tensor",
+       {x, y},
+       {{{5, 7}, true, at::kChar, 100}, {{}, true, at::kLong, 1000}}},
+      {"compare a number with a shared one of more bits",
+       "aten.gt.Tensor",
+       {x, y},
+       {{{}, true, at::kChar, 100}, {{}, false, at::kLong, 1000}}},
       {"integers",
        "aten.add.Tensor",
        {x, y, {std::int64_t{1}}},

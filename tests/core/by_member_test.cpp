@@ -219,6 +219,15 @@ output %y
 output %c
 )",
      "wide.call"},
+    {"zeros_into_an_expanded_view", R"(input %x "x" : float32[4, 4]
+%c : float32[1, 4] = aten.sum.dim_IntList(%x, [0], true, none)
+%e : float32[2, 3, 4] = aten.expand.default(%c, [2, 3, 4], false)
+%l : float32[2, 3] = aten.select.int(%e, 2, 1)
+%f : float32[2, 3] = aten.fill_.Scalar(%l, 5)
+output %c
+output %e
+)",
+     ""},
     {"transposed_in_place", R"(input %x "x" : float32[4, 4]
 %c : float32[4, 4] = aten.clone.default(%x, none)
 %v : float32[4] = aten.select.int(%c, 0, 1)

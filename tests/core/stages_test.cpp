@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 #include "core/canonicalize.h"
 #include "core/capture.h"
@@ -14,6 +15,7 @@
 #include "core/support.h"
 #include "core/text.h"
 #include "core/verify.h"
+#include "formats/error.h"
 #include "formats/exported_program.h"
 
 namespace wide::test {
@@ -257,6 +259,27 @@ TEST(Functionalize, WritesIntoBuffersBecomeOutputs) {
   ASSERT_EQ(graph.outputs.size(), 2u) << print(graph);
   EXPECT_EQ(graph.outputs[1].kind, OutputKind::kBufferMutation);
   EXPECT_EQ(graph.outputs[1].target, "steps");
+}
+
+TEST(Functionalize, BuffersMayTurnInPlaceWhereTheyKeepTheirShape) {
+  const auto turned = [](const std::vector<std::int64_t>& shape) {
+    zoo::Builder b("turned");
+    const auto x = b.input("x", normal({3}));
+    const auto table = b.buffer("table", normal(shape));
+    b.op("aten.transpose_.default", {ref(table), {std::int64_t{0}}, {std::int64_t{1}}});
+    b.output(b.op("aten.add.Tensor", {ref(x), {1.0}}));
+    const auto architecture = b.take();
+    return functionalize(specialize(architecture.graph, member_values(architecture)));
+  };
+  const auto graph = turned({3, 3});
+  ASSERT_EQ(graph.outputs.size(), 2u) << print(graph);
+  EXPECT_EQ(graph.outputs[1].kind, OutputKind::kBufferMutation);
+  try {
+    turned({2, 3});
+    ADD_FAILURE() << "no pass after this one would find the shape it is made for";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("turns 'table' from [2, 3] into [3, 2] in place"));
+  }
 }
 
 TEST(Functionalize, ArgumentsToWriteIntoArePure) {

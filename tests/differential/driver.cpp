@@ -247,10 +247,11 @@ class CaseRun {
     } else {
       options.strategies.all = kWide;
     }
+    text = " [" + std::string(name(options.mode)) + ", " + text + "]";
+    say({{"plan", text}});
     WideModel model(loaded.graph, loaded.members, options);
     auto verdict = run_passes(model, passes);
-    if (verdict.verdict != "right")
-      verdict.text += " [" + std::string(name(options.mode)) + ", " + text + "]";
+    if (verdict.verdict != "right") verdict.text += text;
     return verdict;
   }
 
@@ -329,13 +330,16 @@ json run_case(const fs::path& folder, const Options& options) {
   int status = 0;
   waitpid(child, &status, 0);
   json runs = json::object();
-  std::string open;
+  std::string open, plan;
   std::size_t start = 0;
   for (auto end = lines.find('\n'); end != std::string::npos; end = lines.find('\n', start)) {
     const auto line = json::parse(lines.substr(start, end - start));
     start = end + 1;
     if (line.contains("begin")) {
       open = line["begin"];
+      plan.clear();
+    } else if (line.contains("plan")) {
+      plan = line["plan"];
     } else {
       runs[line["end"].get<std::string>()] = {{"verdict", line["verdict"]}, {"text", line["text"]}};
       open.clear();
@@ -345,7 +349,7 @@ json run_case(const fs::path& folder, const Options& options) {
     const bool late = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
     const auto text = WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
                                           : "exit " + std::to_string(WEXITSTATUS(status));
-    runs[open.empty() ? "between" : open] = {{"verdict", late ? "timeout" : "crash"}, {"text", text}};
+    runs[open.empty() ? "between" : open] = {{"verdict", late ? "timeout" : "crash"}, {"text", text + plan}};
   }
   return {{"case", folder.string()}, {"runs", runs}};
 }
