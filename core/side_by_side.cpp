@@ -1,6 +1,7 @@
 #include "core/side_by_side.h"
 
 #include <ATen/Parallel.h>
+#include <dlfcn.h>
 
 #include <atomic>
 #include <exception>
@@ -14,8 +15,40 @@
 // core waits for long. (Eight small linear layers took 214 us alone, and 1020 us measured in turns with such
 // a team.) And setting a thread of one's own to one intra-op thread drops oneDNN's prepared kernels for all.
 // In a parallel region of libtorch's own pool neither arises: all nested work is serial there of itself.
+//
+// Note [One thread each]
+// oneDNN asks OpenMP how many threads there may be, not how many it would get inside a region, and some of
+// its kernels (the gradient of a convolution's weights) wait at a barrier for as many as they were told:
+// alone in the region, for ever. So each thread of the region says that it is one. That is a setting of this
+// thread in this region; libtorch's own, at::set_num_threads, is one of the process.
 
 namespace wide {
+namespace {
+
+// Null where libtorch runs on another library of threads.
+template <typename Function>
+Function* openmp(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+class OneThreadHere {
+ public:
+  OneThreadHere() : before_(kMost ? kMost() : 0) {
+    if (kSet && before_ > 1) kSet(1);
+  }
+  ~OneThreadHere() {
+    if (kSet && before_ > 1) kSet(before_);
+  }
+  OneThreadHere(const OneThreadHere&) = delete;
+  OneThreadHere& operator=(const OneThreadHere&) = delete;
+
+ private:
+  static inline auto* const kMost = openmp<int()>("omp_get_max_threads");
+  static inline auto* const kSet = openmp<void(int)>("omp_set_num_threads");
+  int before_;
+};
+
+}  // namespace
 
 void run_side_by_side(std::size_t count, std::size_t threads, c10::function_ref<void(std::size_t)> work) {
   std::atomic<std::size_t> next{0};
@@ -33,7 +66,9 @@ void run_side_by_side(std::size_t count, std::size_t threads, c10::function_ref<
   // One place of the range for each thread of the pool; those beyond `threads` go home.
   const auto pool = at::get_num_threads();
   kernels::parallel_ranges(pool, 1, [&](std::int64_t begin, std::int64_t) {
-    if (begin < static_cast<std::int64_t>(threads)) take_items();
+    if (begin >= static_cast<std::int64_t>(threads)) return;
+    const OneThreadHere one;  // See Note [One thread each]
+    take_items();
   });
   if (failure) std::rethrow_exception(failure);
 }

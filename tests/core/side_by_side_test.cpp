@@ -79,5 +79,20 @@ TEST(SideBySide, AnErrorComesBackAndEndsTheRest) {
   EXPECT_LE(begun, 2);
 }
 
+// oneDNN's kernel for these sizes, where a machine has AVX2, waits for a second thread if it may have one.
+TEST(SideBySide, GradientsOfConvolutionsComeToAnEnd) {
+  const WithThreads set(2);
+  const auto x = at::randn({3, 6, 7, 3}), weight = at::randn({1, 6, 2, 2}),
+             gradient = at::randn({3, 1, 6, 2});
+  const auto run = [&] {
+    return std::get<1>(at::convolution_backward(gradient, x, weight, at::IntArrayRef({1}), {1, 1}, {0, 0},
+                                                {1, 1}, false, {0, 0}, 1, {false, true, false}));
+  };
+  const auto expected = run();
+  at::Tensor inside;
+  run_side_by_side(1, 1, [&](std::size_t) { inside = run(); });
+  EXPECT_TRUE(inside.allclose(expected, 1e-4, 1e-5));
+}
+
 }  // namespace
 }  // namespace wide
