@@ -19,6 +19,8 @@ constexpr std::string_view kOpsPrefix = "torch.ops.";
 constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
 // Python that torch.export of 2.15 leaves before vmap and associative_scan.
 constexpr std::string_view kLoadDecompositions = "torch._functorch.predispatch.lazy_load_decompositions";
+// What torch.export of 2.15 makes of addcmul_ and its like; no library registers it.
+constexpr std::string_view kFusedMultiplyAdd = "torch.ops.prims.fma.default";
 constexpr int kMaxNesting = 16;
 
 [[noreturn]] void refuse(const formats::ProgramNode& node, const std::string& why) {
@@ -195,6 +197,11 @@ class Capture {
     if (const auto scalar = scalar_op_name(node.target)) {
       result.op = *scalar;
       for (const auto& input : node.inputs) result.arguments.push_back(resolve(node, input.value, names));
+    } else if (node.target == kFusedMultiplyAdd) {
+      if (node.inputs.size() != 3) refuse(node, "takes three tensors");
+      const auto operand = [&](std::size_t i) { return resolve(node, node.inputs[i].value, names); };
+      result.op = "aten.addcmul.default";  // a * b + c
+      result.arguments = {operand(2), operand(0), operand(1), {std::int64_t{1}}};
     } else if (node.target.starts_with(kOpsPrefix)) {
       result.op = node.target.substr(kOpsPrefix.size());
       place_arguments(node, result, names);

@@ -67,7 +67,15 @@ class Silence : public c10::WarningHandler {
 };
 
 // Members' tensors as one: [N, …], or a nested tensor where the shapes may differ.
-at::Tensor joined(const std::vector<at::Tensor>& parts, const ConcreteType& type) {
+at::Tensor joined(const Call& call, std::size_t result, const std::vector<at::Tensor>& parts) {
+  const auto& type = call.results[result];
+  for (const auto& part : parts) {
+    if (part.dim() != parts[0].dim())
+      throw Error("run", call.node.op + ": the data give its members' results " + std::to_string(part.dim()) +
+                             " and " + std::to_string(parts[0].dim()) +
+                             " axes, which cannot be held side by side; take a form that " +
+                             "always leaves the same axes (squeeze with a size that is fixed)");
+  }
   Silence silence;
   const c10::WarningUtils::WarningHandlerGuard guard(&silence);
   return type.varies ? at::_nested_tensor_from_tensor_list(parts) : at::stack(parts);
@@ -110,7 +118,7 @@ Kernel prepare(const Call& call, const Offer& offer) {
       }
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
-      if (!parts[i].empty()) results[i] = joined(parts[i], kept.results[i]);
+      if (!parts[i].empty()) results[i] = joined(kept, i, parts[i]);
     }
   };
 }

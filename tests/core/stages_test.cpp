@@ -62,6 +62,18 @@ TEST(Capture, UnknownOperatorsAreNamed) {
   expect_error([&] { capture(program, "m"); }, "capture", {"'relu'", "builtins.print"});
 }
 
+TEST(Capture, AFusedMultiplyAddIsATensOwn) {
+  auto program = program_of("mlp");
+  auto& relu = relu_of(program);
+  relu.target = "torch.ops.prims.fma.default";
+  const auto operand = relu.inputs[0];
+  relu.inputs = {operand, operand, operand};
+  EXPECT_THAT(ops(capture(program, "m")),
+              ElementsAre("aten.linear.default", "aten.addcmul.default", "aten.linear.default"));
+  relu.inputs.pop_back();
+  expect_error([&] { capture(program, "m"); }, "capture", {"'relu'", "three tensors"});
+}
+
 TEST(Capture, ArgumentsMustFitTheSchema) {
   auto program = program_of("mlp");
   relu_of(program).inputs[0].name = "other";

@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_flatten
 import draft
 
 PASSES = 3
-NOISE = (1, 1, 1, 8)  # runs with chance in the last place, and one with more: what jumps in it stands at an edge
+NOISE = (1, 1, 1, 1, 1, 8)  # runs with chance in the last place, and one with more: what jumps in it stands at an edge
 MARGIN = 16  # of what rounding was seen to do in the runs with noise 1
 
 # Operators whose results are exact: what they move was rounded before.
