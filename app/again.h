@@ -17,7 +17,7 @@ namespace wide::app {
 /// imported run names files: a report is a claim, and no path is taken from it.
 std::vector<presets::CaseSpec> specs_of(const results::RunRecord& run);
 
-/// Why this machine cannot go on with the run: it is done, imported, of another machine, or one of
+/// Why this machine cannot resume the run: it is done, imported, of another machine, or one of
 /// measurements of alerts. Empty: it can.
 std::string cannot_go_on(const results::RunRecord& run, const profiler::Facts& machine);
 

@@ -156,8 +156,8 @@ using Calls = std::map<std::string, std::vector<CallView>>;  ///< by the node's 
 /// library's.
 std::string source_of_kernel(const std::string& call);
 
-/// Who asks for work: is told what is being done, and may cancel it.
-struct Told {
+/// Who asks for work: hears what is being done, and may cancel it.
+struct Progress {
   std::function<void(double fraction, const std::string& what)> tell;  ///< a share in [0, 1], or below 0
   std::function<void()> check;  ///< throws when the work is cancelled; quick
 
@@ -172,13 +172,13 @@ class Bench {
   virtual ~Bench() = default;
   /// Opens and builds; what was open before is let go when this succeeds. Throws wide::Error.
   virtual std::shared_ptr<const ModelView> open(const ModelSource& source, const BuildWish& wish,
-                                                const Told& told) = 0;
+                                                const Progress& progress) = 0;
   /// Builds what is open anew. Throws wide::Error.
-  virtual std::shared_ptr<const ModelView> build(const BuildWish& wish, const Told& told) = 0;
+  virtual std::shared_ptr<const ModelView> build(const BuildWish& wish, const Progress& progress) = 0;
   /// Proves what was built last. Throws wide::Error.
-  virtual ProofView prove(const Told& told) = 0;
+  virtual ProofView prove(const Progress& progress) = 0;
   /// Runs a pass of what was built last and says what each node called. Throws wide::Error.
-  virtual Calls calls(const Told& told) = 0;
+  virtual Calls calls(const Progress& progress) = 0;
   virtual void close() = 0;
 };
 

@@ -211,10 +211,10 @@ gui::Calls calls_of(const Graph& graph, const profiler::Trace& trace) {
 class ModelBench final : public gui::Bench {
  public:
   std::shared_ptr<const ModelView> open(const gui::ModelSource& source, const gui::BuildWish& wish,
-                                        const gui::Told& told) override {
-    const Asking asking(*this, told);
+                                        const gui::Progress& progress) override {
+    const Asking asking(*this, progress);
     Open open{.source = source};
-    told(0.05, "reading " + gui::title(source));
+    progress(0.05, "reading " + gui::title(source));
     if (source.subject.empty()) {
       const std::vector<std::filesystem::path> models(source.models.begin(), source.models.end());
       const std::vector<std::filesystem::path> weights(source.weights.begin(), source.weights.end());
@@ -231,28 +231,28 @@ class ModelBench final : public gui::Bench {
       open.members = zoo::make_members(architecture, source.copies, 0, at::kFloat);
       open.inputs = zoo::make_inputs(architecture, source.copies, 0, at::kFloat);
     }
-    return built(std::move(open), wish, told);
+    return built(std::move(open), wish, progress);
   }
 
-  std::shared_ptr<const ModelView> build(const gui::BuildWish& wish, const gui::Told& told) override {
+  std::shared_ptr<const ModelView> build(const gui::BuildWish& wish, const gui::Progress& progress) override {
     if (!open_) throw Error("run", "no model is open");
-    const Asking asking(*this, told);
-    return built(*open_, wish, told);
+    const Asking asking(*this, progress);
+    return built(*open_, wish, progress);
   }
 
-  gui::ProofView prove(const gui::Told& told) override {
+  gui::ProofView prove(const gui::Progress& progress) override {
     if (!model_) throw Error("run", "no model is open");
     const auto begun = std::chrono::steady_clock::now();
     gui::ProofView view;
-    const Asking asking(*this, told);
+    const Asking asking(*this, progress);
     const auto& build = model_->build(open_->inputs);
     view.refusal = unprovable(build.plan());
     if (!view.refusal.empty()) return view;
-    told(0.1, "each member against its own run");
+    progress(0.1, "each member against its own run");
     Proof proof;
     try {
-      view.members = member_errors(user_precisions(build.canonical), told);
-      told(0.6, "float64 reference and cross-talk");
+      view.members = member_errors(user_precisions(build.canonical), progress);
+      progress(0.6, "float64 reference and cross-talk");
       proof = wide::prove(*model_, open_->inputs);
     } catch (...) {
       model_->reset();  // what a pass that was cut short has written is not kept
@@ -268,9 +268,9 @@ class ModelBench final : public gui::Bench {
     return view;
   }
 
-  gui::Calls calls(const gui::Told& told) override {
+  gui::Calls calls(const gui::Progress& progress) override {
     if (!model_) throw Error("run", "no model is open");
-    told(-1, "a pass of all members");
+    progress(-1, "a pass of all members");
     const auto& build = model_->build(open_->inputs);
     model_->reset();
     model_->forward(open_->inputs);  // what a first pass alone does is not looked at
@@ -290,15 +290,15 @@ class ModelBench final : public gui::Bench {
   // While it lives, work on the model asks now and then whether it is cancelled.
   class Asking {
    public:
-    Asking(ModelBench& bench, const gui::Told& told)
-        : bench_(bench), points_([&told, last = Clock::now()]() mutable {
+    Asking(ModelBench& bench, const gui::Progress& progress)
+        : bench_(bench), points_([&progress, last = Clock::now()]() mutable {
             if (Clock::now() - last < kPatience) return;
             last = Clock::now();
-            told.check();
+            progress.check();
           }) {
-      bench_.told_ = &told;
+      bench_.progress_ = &progress;
     }
-    ~Asking() { bench_.told_ = nullptr; }
+    ~Asking() { bench_.progress_ = nullptr; }
     Asking(const Asking&) = delete;
     Asking& operator=(const Asking&) = delete;
 
@@ -316,7 +316,8 @@ class ModelBench final : public gui::Bench {
     std::vector<std::string> warnings;
   };
 
-  std::shared_ptr<const ModelView> built(Open open, const gui::BuildWish& wish, const gui::Told& told) {
+  std::shared_ptr<const ModelView> built(Open open, const gui::BuildWish& wish,
+                                         const gui::Progress& progress) {
     BuildOptions options;
     options.mode = parse_mode(wish.mode);
     options.strategies = choice_of(wish);
@@ -324,14 +325,14 @@ class ModelBench final : public gui::Bench {
     options.tuning.tuning = Tuning::kCached;
     options.pipeline.snapshots = true;
     options.pipeline.cancelled = [this] {
-      if (told_ != nullptr) told_->check();
+      if (progress_ != nullptr) progress_->check();
       return false;
     };
-    told(0.3, "building");
+    progress(0.3, "building");
     auto model = std::make_unique<WideModel>(open.graph, open.members, options);
     if (open.inputs.empty()) open.inputs = made_up_inputs(*model, 0);
     const auto& build = model->build(open.inputs);
-    told(0.9, "describing");
+    progress(0.9, "describing");
     auto view = view_of(open, *model, build, wish);
     open_ = std::move(open);
     model_ = std::move(model);
@@ -390,14 +391,14 @@ class ModelBench final : public gui::Bench {
   }
 
   std::vector<gui::MemberError> member_errors(const std::vector<Precision>& precisions,
-                                              const gui::Told& told) {
+                                              const gui::Progress& progress) {
     const auto& inputs = open_->inputs;
     model_->reset();
     const auto outputs = model_->forward(inputs);
     std::vector<gui::MemberError> errors;
     for (std::int64_t i = 0; i < model_->members(); ++i) {
-      told(0.1 + 0.5 * static_cast<double>(i) / static_cast<double>(model_->members()),
-           "member " + model_->member_list()[static_cast<std::size_t>(i)].name);
+      progress(0.1 + 0.5 * static_cast<double>(i) / static_cast<double>(model_->members()),
+               "member " + model_->member_list()[static_cast<std::size_t>(i)].name);
       gui::MemberError error{.member = model_->member_list()[static_cast<std::size_t>(i)].name};
       const auto alone = model_->run_alone(i, inputs).outputs;
       for (std::size_t k = 0; k < outputs.size() && k < alone.size(); ++k) {
@@ -419,7 +420,7 @@ class ModelBench final : public gui::Bench {
     return errors;
   }
 
-  const gui::Told* told_ = nullptr;  // of the job that runs; null between jobs
+  const gui::Progress* progress_ = nullptr;  // of the job that runs; null between jobs
   std::optional<Open> open_;
   std::unique_ptr<WideModel> model_;
 };

@@ -49,7 +49,7 @@ std::string back_up(const results::Store& store) {
 
 }  // namespace
 
-void settle(std::vector<presets::CaseSpec>& specs, const Engine& engine) {
+void resolve_devices(std::vector<presets::CaseSpec>& specs, const Engine& engine) {
   const auto devices = engine.devices();
   const auto* cuda = find_device(devices, "cuda");
   std::set<std::string> subjects;

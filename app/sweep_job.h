@@ -22,8 +22,8 @@ struct SweepJob {
   std::string label;
   std::vector<presets::CaseSpec> specs;
   presets::SweepOptions options;
-  bool resume = false;   ///< go on with the newest unfinished run that has equal settings
-  std::int64_t run = 0;  ///< go on with this very run, whose specs these are; 0: as `resume` says
+  bool resume = false;   ///< the newest unfinished run that has equal settings
+  std::int64_t run = 0;  ///< resume this very run, whose specs these are; 0: as `resume` says
 };
 
 struct SweepProgress {
@@ -40,10 +40,10 @@ struct SweepOutcome {
   std::string backup_fault;  ///< why the database could not be copied after the sweep; empty: it was
 };
 
-/// Settles the device "auto" (cuda where usable, else cpu). Throws CannotMeasure with the reason when a spec
+/// Resolves the device "auto" (cuda where usable, else cpu). Throws CannotMeasure with the reason when a spec
 /// asks for a device that is not usable, and wide::Error when it names a subject that the engine does not
 /// know.
-void settle(std::vector<presets::CaseSpec>& specs, const Engine& engine);
+void resolve_devices(std::vector<presets::CaseSpec>& specs, const Engine& engine);
 
 /// Facts of this machine with the engine's libraries and devices: what keys its results.
 profiler::Facts machine_facts(const Engine& engine);

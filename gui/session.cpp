@@ -13,7 +13,7 @@
 namespace wide::gui {
 namespace {
 
-Told told(const JobContext& context) {
+Progress progress(const JobContext& context) {
   return {[context](double fraction, const std::string& what) { context.progress(fraction, what); },
           [context] { context.check(); }};
 }
@@ -81,7 +81,7 @@ void Workbench::open_files(const std::vector<std::string>& paths) {
 void Workbench::open_source(const ModelSource& source) {
   jobs.start(Lane::kEngine, "Opening " + title(source),
              [this, source, bench = host.bench](const JobContext& context) -> Apply {
-               auto model = bench->open(source, {}, told(context));
+               auto model = bench->open(source, {}, progress(context));
                return [this, model = std::move(model)] {
                  for (const auto& warning : model->warnings)
                    notices.post(Level::kWarning, "While opening " + model->name, warning);
@@ -98,7 +98,7 @@ void Workbench::build() {
   if (!session.model) return;
   jobs.start(Lane::kEngine, "Building " + session.model->name,
              [this, wish = session.wish, bench = host.bench](const JobContext& context) -> Apply {
-               auto model = bench->build(wish, told(context));
+               auto model = bench->build(wish, progress(context));
                return [this, model = std::move(model)] {
                  notices.log(Level::kInfo,
                              "built " + model->name + " in " + time_text(model->build_milliseconds * 1e3));
@@ -111,7 +111,7 @@ void Workbench::prove() {
   if (!session.model) return;
   jobs.start(Lane::kEngine, "Validating " + session.model->name,
              [this, name = session.model->name, bench = host.bench](const JobContext& context) -> Apply {
-               auto proof = bench->prove(told(context));
+               auto proof = bench->prove(progress(context));
                return [this, name, proof = std::move(proof)] {
                  session.proof = proof;
                  if (!proof.refusal.empty()) {
@@ -137,7 +137,7 @@ void Workbench::look_at_calls() {
   if (!session.model) return;
   jobs.start(Lane::kEngine, "Looking at what " + session.model->name + " calls",
              [this, revision = session.revision, bench = host.bench](const JobContext& context) -> Apply {
-               auto calls = bench->calls(told(context));
+               auto calls = bench->calls(progress(context));
                return [this, revision, calls = std::move(calls)] {
                  if (revision == session.revision) session.calls = calls;
                };

@@ -321,7 +321,7 @@ void Workbench::draw_notices(const Ui& ui) {
 }
 
 void Workbench::draw_closing() {
-  constexpr const char* kName = "Work is going on###closing";
+  constexpr const char* kName = "Work is running###closing";
   if (closing_ && !ImGui::IsPopupOpen(kName)) ImGui::OpenPopup(kName);
   ImGui::SetNextWindowPos(ImGui::GetMainViewport()->GetWorkCenter(), ImGuiCond_Appearing, {0.5F, 0.5F});
   if (!ImGui::BeginPopupModal(kName, nullptr, ImGuiWindowFlags_AlwaysAutoResize)) return;
@@ -334,7 +334,7 @@ void Workbench::draw_closing() {
     closed_ = true;
   }
   ImGui::SameLine();
-  if (ImGui::Button("Go on") || closed_ || !jobs.busy()) {
+  if (ImGui::Button("Keep working") || closed_ || !jobs.busy()) {
     closing_ = false;
     ImGui::CloseCurrentPopup();
   }

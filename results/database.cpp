@@ -401,7 +401,7 @@ std::string explain(const fs::path& path, const SQLite::Exception& error) {
       return file +
              "the disk is full or the database has reached its size limit; what was stored before is safe: "
              "make "
-             "room, then go on with --resume";
+             "room, then resume with --resume";
     case SQLITE_READONLY:
       return file + "no permission to write; choose another --db";
     case SQLITE_CANTOPEN:

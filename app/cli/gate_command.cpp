@@ -33,7 +33,7 @@ std::optional<std::vector<results::Imported>> measure_runs(Context& context, con
   app::SweepJob job;
   job.preset = preset.name;
   job.specs = preset.cases;
-  app::settle(job.specs, context.engine);
+  app::resolve_devices(job.specs, context.engine);
   app::Measurer measurer;
   measurer.options.timeout_seconds = preset.timeout_seconds;
   measurer.options.stop = &signals.signal();

@@ -80,9 +80,9 @@ void note_unfinished(const Context& context, const app::SweepJob& job, const res
   if (job.resume && !unfinished) {
     context.log(LogLevel::kWarn, "nothing to resume: no unfinished run has these settings; a new run begins");
   } else if (!job.resume && unfinished) {
-    context.log(
-        LogLevel::kWarn,
-        fmt::format("run {} with these settings is unfinished; --resume goes on with it", *unfinished));
+    context.log(LogLevel::kWarn,
+                fmt::format("run {} with these settings is unfinished; --resume measures the rest of it",
+                            *unfinished));
   }
 }
 
@@ -131,7 +131,7 @@ int stopped(Context& context, const MeasuringOptions& options, const results::St
                             : " --db " + results::printable(results::shell_word(options.database), 4096);
   context.err
       << fmt::format(
-             "stopped; run {} keeps its {} finished cases, `widebench runs resume {}{}` goes on with it\n",
+             "stopped; run {} keeps its {} finished cases, `widebench runs resume {}{}` measures the rest\n",
              run, store.finished_cases(run).size(), run, database)
       << std::flush;
   return app::kExitSignal + signal;
@@ -182,7 +182,7 @@ void add_measuring_options(CLI::App& command, MeasuringOptions& options) {
   command.add_option("--db", options.database, "Database; default $XDG_DATA_HOME/widebench/results.db")
       ->type_name("FILE")
       ->group(kGroup);
-  command.add_flag("--resume", options.resume, "Go on with the newest unfinished run of equal settings")
+  command.add_flag("--resume", options.resume, "Resume the newest unfinished run of equal settings")
       ->group(kGroup);
   command
       .add_option("--timeout", options.timeout_seconds,
@@ -237,7 +237,7 @@ presets::PresetChanges changes(const MeasuringOptions& options) {
 int measure(Context& context, const MeasuringOptions& options, const presets::Preset& preset) {
   SignalWatch signals;
   auto job = make_job(context, options, preset, signals);
-  app::settle(job.specs, context.engine);
+  app::resolve_devices(job.specs, context.engine);
   if (job.specs.empty())
     throw app::CannotMeasure("preset", "no case is left to measure; name other subjects");
   check_report_path(options.report);

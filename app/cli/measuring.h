@@ -26,7 +26,7 @@ struct MeasuringOptions {
   std::optional<std::uint64_t> seed;
   std::uint64_t memory_limit_mib = 0;
   bool resume = false;
-  std::int64_t run = 0;       ///< go on with this very run; 0: a new one, or as `resume` says
+  std::int64_t run = 0;       ///< resume this very run; 0: a new one, or as `resume` says
   int repeat = 1;             ///< whole sweeps, each a run of its own
   std::string save_baseline;  ///< name for the runs that were measured; empty: none
   int baseline_repeats = results::BaselineOptions().most;  ///< runs of its unsteady cases at most

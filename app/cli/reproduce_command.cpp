@@ -45,7 +45,7 @@ int reproduce(Context& context, const ReproduceArguments& options) {
     if (context.json) context.out << results::reproduce_json(run).dump(2) << '\n';
     return app::kExitDone;
   }
-  app::settle(specs, context.engine);
+  app::resolve_devices(specs, context.engine);
   app::SweepJob job;
   job.preset = run.preset;
   job.command_line = context.command_line;

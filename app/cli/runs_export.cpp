@@ -39,7 +39,7 @@ std::string format_of(const RunsExportArguments& options) {
   return found == kByEnding.end() ? "json" : found->second;
 }
 
-/// The course over time of the run's subjects, for the report that shows it.
+/// The trend of the run's subjects, for the report that shows it.
 std::vector<results::Trend> history(const Store& store, const std::vector<results::CaseRecord>& cases) {
   constexpr std::size_t kMostSubjects = 40;
   std::vector<results::Trend> trends;

@@ -1,4 +1,4 @@
-// widebench runs resume: goes on with a run that was stopped or killed, by what it says of itself.
+// widebench runs resume: resumes a run that was stopped or killed, by what it says of itself.
 #include <algorithm>
 #include <memory>
 
@@ -54,7 +54,7 @@ int resume(Context& context, RunsResumeArguments& options) {
 
 void add_runs_resume(CLI::App& runs, Context& context) {
   const auto options = std::make_shared<RunsResumeArguments>();
-  auto& command = add_runs_subcommand(runs, context, "resume", "Go on with a run that was stopped or killed",
+  auto& command = add_runs_subcommand(runs, context, "resume", "Resume a run that was stopped or killed",
                                       options->database);
   command.add_option("RUN", options->run, "Number, latest, latest~1 or uid")->required();
   command

@@ -29,8 +29,8 @@ SideBySide measure_side_by_side(Context& context, const results::Side& first, co
   const SignalWatch signals;
   auto first_specs = app::specs_of(first.runs.front().run),
        second_specs = app::specs_of(second.runs.front().run);
-  app::settle(first_specs, context.engine);
-  app::settle(second_specs, context.engine);
+  app::resolve_devices(first_specs, context.engine);
+  app::resolve_devices(second_specs, context.engine);
   const auto measurer = [&](const std::string& program) {
     app::Measurer result;
     result.program = program;

@@ -44,7 +44,7 @@ void add_sweep_options(CLI::App& app, Context& context) {
              "\n\nExit codes of a sweep:\n"
              "  0 every case passed, or was skipped with a reason    5 a case computed wrong numbers\n"
              "  3 a case ended in error, timeout or out of memory, or none could be measured\n"
-             "  2 usage or input error    130, 143 stopped by Ctrl-C or SIGTERM; --resume goes on\n"
+             "  2 usage or input error    130, 143 stopped by Ctrl-C or SIGTERM; --resume measures the rest\n"
              "  1 slower than the baseline, or a case of it is missing\n"
              "  4 undecided against the baseline, with --fail-inconclusive\n"
              "  5 goes before 1, 1 before 3, 3 before 4. Whatever the code, all finished cases are stored.");

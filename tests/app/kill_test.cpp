@@ -242,7 +242,7 @@ TEST_P(Stop, EndsWithinTwoSecondsKeepsWhatIsDoneAndLeavesNothing) {
   std::ifstream log(path("log.txt"));
   const std::string said{std::istreambuf_iterator<char>(log), {}};
   EXPECT_THAT(said,
-              testing::HasSubstr("`widebench runs resume 1 --db " + path("r.db") + "` goes on with it"));
+              testing::HasSubstr("`widebench runs resume 1 --db " + path("r.db") + "` measures the rest"));
   const auto runs = store().runs();
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_EQ(runs[0].status, results::RunStatus::kInterrupted);

@@ -21,7 +21,7 @@ app::Engine engine_with_gpu() {
 presets::CaseSpec settled(presets::CaseSpec spec, const app::Engine& engine) {
   spec.subject = "mlp", spec.kind = "zoo";
   std::vector specs{std::move(spec)};
-  app::settle(specs, engine);
+  app::resolve_devices(specs, engine);
   return specs[0];
 }
 

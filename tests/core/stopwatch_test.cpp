@@ -8,14 +8,14 @@
 namespace wide {
 namespace {
 
-// A machine on which a function takes as long as it says, times what the machine's mood makes of it.
+// A machine on which a function takes as long as it says, times what the machine's noise makes of it.
 struct Machine {
   double time = 0;
   int calls = 0;
-  std::function<double(int)> mood = [](int) { return 1.0; };
+  std::function<double(int)> noise = [](int) { return 1.0; };
 
   std::function<void()> function(double nanoseconds) {
-    return [this, nanoseconds] { time += nanoseconds * mood(calls++); };
+    return [this, nanoseconds] { time += nanoseconds * noise(calls++); };
   }
   std::function<void()> counted(double nanoseconds, int& its_calls) {
     return [this, nanoseconds, &its_calls] { time += nanoseconds, ++its_calls; };
@@ -38,7 +38,7 @@ TEST(Stopwatch, GivesTheTimeOfACall) {
 TEST(Stopwatch, SlowMomentsOfTheMachineCancelOut) {
   // Five times slower for the first rounds, in which the slow function is given up; then calm.
   Machine machine;
-  machine.mood = [&](int) { return machine.time < 4e6 ? 5.0 : 1.0; };
+  machine.noise = [&](int) { return machine.time < 4e6 ? 5.0 : 1.0; };
   const std::vector<std::function<void()>> functions{machine.function(70'000), machine.function(140'000)};
   auto options = machine.options();
   options.hopeless = 1.5;
@@ -48,7 +48,7 @@ TEST(Stopwatch, SlowMomentsOfTheMachineCancelOut) {
 
 TEST(Stopwatch, ASlowSampleNowAndThenChangesNothing) {
   Machine machine;
-  machine.mood = [](int call) { return call % 7 == 3 ? 40.0 : 1.0; };
+  machine.noise = [](int call) { return call % 7 == 3 ? 40.0 : 1.0; };
   const std::vector<std::function<void()>> functions{machine.function(90'000), machine.function(100'000)};
   const auto times = time_in_turns(functions, machine.options());
   EXPECT_LT(times[0], times[1]);
@@ -77,7 +77,7 @@ TEST(Stopwatch, AMoodThatHitsOneOfTwoPassesBeforeTheRaceIsDecided) {
   machine.time = 0;
   options.patience = 0;
   const auto hasty = time_in_turns(functions, options);
-  EXPECT_GT(hasty[1], hasty[0]) << "the mood does not show: the test says nothing";
+  EXPECT_GT(hasty[1], hasty[0]) << "the noise does not show: the test says nothing";
 }
 
 TEST(Stopwatch, PatienceIsNotForTheFarBehindNorForTheOnlyOneLeft) {

@@ -226,7 +226,7 @@ void closing_asks(ImGuiTestContext* ctx) {
   bench().ask_to_close();
   ctx->Yield(3);
   IM_CHECK(!bench().closed());
-  ctx->ItemClick("//###closing/Go on");
+  ctx->ItemClick("//###closing/Keep working");
   ctx->Yield(3);
   IM_CHECK(!bench().closed() && bench().jobs.busy());
   bench().ask_to_close();

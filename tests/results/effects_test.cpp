@@ -165,10 +165,10 @@ TEST_F(History, ShowsHowMuchProcessesDifferFromThreeOn) {
 
 TEST_F(History, MixesNoThreadsRivalsOrModelsInASeries) {
   add(2), add(2), add(3, 1), add(4, 2, "another model"), add(5, 2, "0f1e2d3c", "streams");
-  const auto course = trend("mlp", store_.trend("mlp"));
-  ASSERT_EQ(course.series.size(), 4U);
+  const auto trends = trend("mlp", store_.trend("mlp"));
+  ASSERT_EQ(trends.series.size(), 4U);
   std::size_t points = 0;
-  for (const auto& series : course.series) points += series.points.size();
+  for (const auto& series : trends.series) points += series.points.size();
   EXPECT_EQ(points, 5U);
 }
 

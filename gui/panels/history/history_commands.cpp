@@ -68,7 +68,7 @@ void add_reading(const Shared& panel, Workbench& bench) {
   bench.commands.add({.id = "history.follow",
                       .title = "Follow a subject over time",
                       .run = [panel, &bench](const std::string& subject) {
-                        if (!subject.empty()) follow(panel, bench, subject);
+                        if (!subject.empty()) show_trend(panel, bench, subject);
                       }});
   bench.commands.add({.id = "history.show_in_sweep",
                       .title = "Plot the run in the sweep panel",
@@ -96,7 +96,7 @@ void add_reading(const Shared& panel, Workbench& bench) {
 
 void add_resuming(const Shared& panel, Workbench& bench) {
   bench.commands.add({.id = "history.resume",
-                      .title = "Go on with this run",
+                      .title = "Resume this run",
                       .icon = icon::kRun,
                       .run =
                           [panel, &bench](const std::string&) {

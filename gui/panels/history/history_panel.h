@@ -48,7 +48,7 @@ void add_commands(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench);
 void read_runs(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench);
 void look_at(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench, std::int64_t run);
 void compare_chosen(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench);
-void follow(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench, const std::string& subject);
+void show_trend(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench, const std::string& subject);
 /// Does something to the store, then reads anew.
 void change(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench, const std::string& title,
             std::function<void(results::Store&)> act);

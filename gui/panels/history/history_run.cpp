@@ -75,7 +75,7 @@ void compare_chosen(const Shared& panel, Workbench& bench) {
   });
 }
 
-void follow(const Shared& panel, Workbench& bench, const std::string& subject) {
+void show_trend(const Shared& panel, Workbench& bench, const std::string& subject) {
   const auto database = panel->records->database;
   bench.jobs.start(
       Lane::kFiles, "Following " + subject, [panel, database, subject](const JobContext&) -> Apply {

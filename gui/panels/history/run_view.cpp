@@ -68,7 +68,7 @@ void draw_run(HistoryPanel& panel, const Ui& ui) {
   draw_facts(data.run, ui);
   if (data.run.status != results::RunStatus::kDone) {
     ImGui::PushStyleColor(ImGuiCol_Button, faded(ui.theme.accent, 0.35F));
-    command_button(ui, "history.resume", "\xef\x81\x8b  Go on with this run###resume");
+    command_button(ui, "history.resume", "\xef\x81\x8b  Resume this run###resume");
     ImGui::PopStyleColor();
     beside("\xef\x82\x8d  Unpin###pin");
   }

@@ -56,7 +56,7 @@ void add_running(const Shared& panel, Workbench& bench) {
                       .refuse = [panel, &bench] { return cannot_measure(*panel, bench); }});
   bench.commands.add(
       {.id = "sweep.resume",
-       .title = "Go on with the interrupted sweep",
+       .title = "Resume the interrupted sweep",
        .menu = "Run",
        .run = [panel, &bench](const std::string&) { resume_sweep(panel, bench, panel->run->run.id); },
        .refuse =
@@ -67,7 +67,7 @@ void add_running(const Shared& panel, Workbench& bench) {
              return app::cannot_go_on(panel->run->run, bench.machine());
            }});
   bench.commands.add({.id = "sweep.go_on",
-                      .title = "Go on with a run of the history, by its number",
+                      .title = "Resume a run of the history, by its number",
                       .run =
                           [panel, &bench](const std::string& text) {
                             std::int64_t run = 0;

@@ -21,8 +21,8 @@ void draw_actions(SweepPanel& panel, const Ui& ui) {
     ImGui::PushStyleColor(ImGuiCol_Button, faded(ui.theme.accent, 0.35F));
     command_button(ui, "sweep.start", label.append("###start").c_str());
     ImGui::PopStyleColor();
-    beside("Go on###resume");
-    command_button(ui, "sweep.resume", "Go on###resume");
+    beside("Resume###resume");
+    command_button(ui, "sweep.resume", "Resume###resume");
   }
   beside("\xef\x84\xa0  Copy as command line###copy");
   command_button(ui, "sweep.copy_command", "\xef\x84\xa0  Copy as command line###copy");

@@ -111,9 +111,8 @@ void start_sweep(const Shared& panel, Workbench& bench) {
 void resume_sweep(const Shared& panel, Workbench& bench, std::int64_t run) {
   const auto& database = panel->records->database;
   const std::vector<std::string> words{"runs", "resume", std::to_string(run), "--db", database.string()};
-  start(
-      panel, bench,
-      {"Going on with run " + std::to_string(run), [words] { return words; }, bench.host.program, database});
+  start(panel, bench,
+        {"Resuming run " + std::to_string(run), [words] { return words; }, bench.host.program, database});
 }
 
 void load_run(const Shared& panel, Workbench& bench, std::int64_t run) {
