@@ -319,6 +319,7 @@ json run_case(const fs::path& folder, const Options& options) {
   const auto child = fork();
   if (child == 0) {
     close(ends[0]);
+    dup2(STDERR_FILENO, STDOUT_FILENO);  // what libraries print is no answer of ours
     alarm(options.seconds);
     at::set_num_threads(2);
     CaseRun(folder, ends[1]).run(options.proof);
