@@ -64,6 +64,9 @@ class Noise(TorchDispatchMode):
         name = function._schema.name.split("::")[-1]
         writes = function._schema.is_mutable
         exact = (EXACT.fullmatch(name) or function.is_view) and not (name in ("abs", "sgn") and arguments[0].is_complex())
+        # What was rounded before may be rounded to the next of few numbers.
+        narrows = name == "_to_copy" and self.rounded and named.get("dtype") in (torch.float16, torch.bfloat16) and arguments[0].is_floating_point()
+        exact = exact and not (narrows and arguments[0].dtype != named["dtype"])
         if not exact and not writes and SUMS.fullmatch(name):
             arguments = [argument * factor if (factor := self.noisy(argument)) is not None else argument for argument in arguments]
         if writes:

@@ -63,9 +63,9 @@ void PrintTo(const Mishap& mishap, std::ostream* out) {
 class Mishaps : public testing::TestWithParam<Mishap> {};
 
 TEST_P(Mishaps, CostThatCaseOnly) {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   if (GetParam().subject == "exhaust")
-    GTEST_SKIP() << "AddressSanitizer ends a process that is out of memory in a way of its own";
+    GTEST_SKIP() << "a sanitizer ends a process that is out of memory in a way of its own";
 #endif
   auto with = options();
   with.timeout_seconds = GetParam().subject == "hang" ? 0.5 : 20;
