@@ -315,6 +315,7 @@ void prove_and_measure(const Plant& plant, const presets::CaseSpec& spec, Prepar
   record.compile_us = (built->milliseconds - built->tuning_milliseconds) * 1000;
   auto proof = prove(model, inputs);
   if (!spec.expect.empty()) proof.checks.push_back(check_expected(spec.expect, model, inputs));
+  if (!proof.notes.empty()) record.plan["unproved"] = proof.notes;
   add_proof(record, proof);
   if (record.verdict != Verdict::kPass) return;
   WidePass pass = [&model](std::span<const ModelInput> given) { return model.forward(given); };

@@ -26,6 +26,7 @@ using results::CaseRecord;
 using results::Verdict;
 
 constexpr std::string_view kAuto = "auto";
+constexpr std::size_t kMostRemarks = 20;
 
 // What two cases must have in common to compete; `with_n` false: to lie on one curve over N.
 std::string place(const CaseRecord& record, bool with_n) {
@@ -121,6 +122,35 @@ std::vector<CrossoverSummary> crossovers(const std::vector<CaseRecord>& cases) {
   return result;
 }
 
+// Plans come from databases and reports too: what is not as a worker writes it is passed over.
+std::vector<std::string> remarks(const std::vector<CaseRecord>& cases) {
+  std::vector<std::string> result;
+  const auto add = [&](const CaseRecord& record, const std::string& text) {
+    auto line = fmt::format("{} N={}: {}", results::printable(record.subject), record.n,
+                            results::printable(text, 200));
+    if (result.size() < kMostRemarks && std::find(result.begin(), result.end(), line) == result.end())
+      result.push_back(std::move(line));
+  };
+  for (const auto& record : cases) {
+    if (!record.plan.is_object()) continue;
+    if (const auto out = record.plan.find("left_out"); out != record.plan.end() && out->is_object()) {
+      for (const auto& [rival, why] : out->items())
+        if (why.is_string()) add(record, "without the rival " + rival + ": " + why.get<std::string>());
+    }
+    if (const auto notes = record.plan.find("unproved"); notes != record.plan.end() && notes->is_array()) {
+      for (const auto& note : *notes)
+        if (note.is_string()) add(record, note.get<std::string>());
+    }
+  }
+  return result;
+}
+
+std::string remarks_text(const std::vector<std::string>& remarks) {
+  std::string text;
+  for (const auto& line : remarks) text += "\n" + line;
+  return text.empty() ? "" : text + "\n";
+}
+
 // "5.3", "below 2", "never"
 std::string end_text(double n, std::int64_t smallest) {
   if (n == profiler::kBelowSmallest) return fmt::format("below {}", smallest);
@@ -181,11 +211,12 @@ std::string crossovers_text(const std::vector<CrossoverSummary>& list) {
 }  // namespace
 
 Summary summarize(const std::vector<CaseRecord>& cases) {
-  return {headline(cases), by_strategy(cases), crossovers(cases)};
+  return {headline(cases), by_strategy(cases), crossovers(cases), remarks(cases)};
 }
 
 std::string text(const Summary& summary) {
-  return text(summary.headline) + strategies_text(summary.strategies) + crossovers_text(summary.crossovers);
+  return text(summary.headline) + strategies_text(summary.strategies) + crossovers_text(summary.crossovers) +
+         remarks_text(summary.remarks);
 }
 
 nlohmann::json to_json(const Summary& summary) {

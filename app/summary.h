@@ -31,6 +31,8 @@ struct Summary {
   Headline headline;
   std::vector<StrategySummary> strategies;   ///< first seen first
   std::vector<CrossoverSummary> crossovers;  ///< first seen first
+  /// What was asked for and could not be done: rivals left out, checks that could not be made; at most 20.
+  std::vector<std::string> remarks;
 };
 
 /// `cases` with their samples: without, there are no crossovers.

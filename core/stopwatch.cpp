@@ -11,7 +11,7 @@ namespace wide {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-// Slower than any mood of the machine makes a function.
+// Slower than any moment of the machine makes a function.
 constexpr double kFarBehind = 2;
 
 double steady_now() {
@@ -145,7 +145,7 @@ class Race {
     const auto& fastest = best();
     for (const auto& runner : runners_) {
       // The few rounds of one that was dropped were the first, in which the machine may have been in another
-      // mood and the caches were everyone's, the fastest's too: neither its ratio nor its time then is what
+      // moment and the caches were everyone's, the fastest's too: neither its ratio nor its time then is what
       // the others have now, but its last look is.
       const bool ratio_holds = &runner != &fastest && !runner.dropped && !runner.failed;
       times.push_back(ratio_holds ? fastest.time() * quantile(ratios(runner, fastest), 1, 2) : runner.time());

@@ -80,6 +80,18 @@ TEST(SummaryTest, TellsFromWhichNOnWidePays) {
   EXPECT_NEAR(json.at("over_best_rival").at("n").get<double>(), 16, 0.2);
 }
 
+TEST(SummaryTest, SaysWhatCouldNotBeDone) {
+  auto record = passed("auto", 4, 2);
+  record.plan = {{"left_out", {{"streams", "no such device"}, {"graph", 7}}},
+                 {"unproved", {"no float64 reference", 3}}};
+  auto strange = passed("auto", 8, 2);
+  strange.plan = {{"left_out", "all"}, {"unproved", nullptr}};
+  const auto summary = summarize({record, record, strange});
+  EXPECT_THAT(summary.remarks, testing::ElementsAre("mlp N=4: without the rival streams: no such device",
+                                                    "mlp N=4: no float64 reference"));
+  EXPECT_THAT(text(summary), HasSubstr("\nmlp N=4: no float64 reference\n"));
+}
+
 TEST(SummaryTest, WithoutSamplesThereAreNoCrossovers) {
   auto low = passed("a", 2, 2), high = passed("a", 4, 2);
   low.samples.clear(), high.samples.clear();
