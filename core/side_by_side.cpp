@@ -25,26 +25,21 @@
 namespace wide {
 namespace {
 
-// Null where libtorch runs on another library of threads.
-template <typename Function>
-Function* openmp(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
-}
-
 class OneThreadHere {
  public:
-  OneThreadHere() : before_(kMost ? kMost() : 0) {
-    if (kSet && before_ > 1) kSet(1);
-  }
-  ~OneThreadHere() {
-    if (kSet && before_ > 1) kSet(before_);
-  }
+  // What libtorch sets when a thread first asks it is set by then.
+  OneThreadHere() : before_(at::get_num_threads()) { set(1); }
+  ~OneThreadHere() { set(before_); }
   OneThreadHere(const OneThreadHere&) = delete;
   OneThreadHere& operator=(const OneThreadHere&) = delete;
 
  private:
-  static inline auto* const kMost = openmp<int()>("omp_get_max_threads");
-  static inline auto* const kSet = openmp<void(int)>("omp_set_num_threads");
+  // Nothing is there to set where libtorch runs on another library of threads.
+  void set(int threads) const {
+    static auto* const function = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+    if (function != nullptr && before_ > 1) function(threads);
+  }
+
   int before_;
 };
 
