@@ -231,9 +231,14 @@ SelfTestResult replayed_self_test(const std::vector<Imported>& runs, const SelfT
   return rates(counts);
 }
 
+bool false_alarms_are_rare(const SelfTestResult& result) {
+  return std::none_of(result.begin(), result.end(),
+                      [](const Detection& row) { return row.slow_down == 0 && row.rate.value > 0.01; });
+}
+
 bool trustworthy(const SelfTestResult& result) {
+  if (!false_alarms_are_rare(result)) return false;
   for (const Detection& row : result) {
-    if (row.slow_down == 0 && row.rate.value > 0.01) return false;
     if (row.slow_down == 0.10 && !(row.rate.value >= 0.95)) return false;
   }
   return !result.empty();

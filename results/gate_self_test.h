@@ -43,7 +43,9 @@ constexpr int kRunsToDrawFrom = 13;
 /// least kRunsToDrawFrom. Throws wide::Error{"gate", …} for fewer.
 SelfTestResult replayed_self_test(const std::vector<Imported>& runs, const SelfTestOptions& options);
 
-/// Whether false alarms are at most 1 % and a slow-down of 10 % is found in at least 95 %.
+/// Whether false alarms are at most 1 %.
+bool false_alarms_are_rare(const SelfTestResult& result);
+/// Whether that is so, and a slow-down of 10 % is found in at least 95 %.
 bool trustworthy(const SelfTestResult& result);
 
 nlohmann::json to_json(const SelfTestResult& result);

@@ -318,8 +318,11 @@ TEST_F(HistoryCli, TheGateTestsItself) {
   EXPECT_THAT(ran.err, HasSubstr("10 % slower: found"));
   EXPECT_EQ(run({"gate"}).code, 2);
   ran = run({"gate", "--self-test", "--trials", "4", "--preset", path("p.json"), "--baseline-runs", "2",
-             "--gate-repeats", "2"});
-  EXPECT_THAT(ran.out, HasSubstr("real measurements")) << ran.err;
+             "--gate-repeats", "2", "--busy", "1"});
+  EXPECT_THAT(ran.out,
+              AllOf(HasSubstr("real measurements\n"), HasSubstr("real measurements beside 1 busy loops\n")))
+      << ran.err;
+  EXPECT_EQ(run({"gate", "--self-test", "--busy", "1"}).code, 2) << "beside what?";
 }
 
 }  // namespace
