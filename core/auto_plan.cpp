@@ -17,8 +17,8 @@ namespace wide {
 namespace {
 
 // The choice of a schedule decides over whole passes: those that are near the best are run many times, and
-// for long enough to outlast a slow moment of the machine. (Seen on a virtual machine: for a tenth of a second or
-// longer the second thread begins 15 us late in every pass, although it waits busily.)
+// for long enough to outlast a slow moment of the machine. (Seen on a virtual machine: for a tenth of a
+// second or longer the second thread begins 15 us late in every pass, although it waits busily.)
 const StopwatchOptions kPass{
     .rounds = 60, .sample_us = 300, .seconds_each = 0.4, .least_rounds = 6, .hopeless = 1.1, .patience = 0.2};
 // A schedule whose operators alone take this much longer than the best pass so far is not built.
@@ -31,8 +31,8 @@ int inner_threads(const Schedule& schedule, at::Device device) {
   return schedule.workers > 1 && device.is_cpu() ? 1 : schedule.threads;
 }
 
-// Schedules this near the best are raced again, in case the first race fell into a slow moment of the machine; those
-// nearer still beside plans near theirs, at most so many of each.
+// Schedules this near the best are raced again, in case the first race fell into a slow moment of the
+// machine; those nearer still beside plans near theirs, at most so many of each.
 constexpr double kAgain = 1.5, kNear = 1.1;
 constexpr std::size_t kMostPlans = 4;
 // Nanoseconds. A race of longer passes outlasts such a moment by itself, in so many rounds.
