@@ -350,5 +350,20 @@ TEST(ByMember, OutputsOfDifferentShapesAreTakenMemberByMember) {
   expect_error([&] { outputs[1].stacked(); }, "run", {"member by member"});
 }
 
+// What is detached in place is what it was, for the member alone and for all of them.
+TEST(ByMember, ABufferDetachedInPlaceIsProved) {
+  const auto graph = parse_graph(R"(graph "g"
+input %x "x" : float32[3]
+buffer %b "b" : float32[3]
+%d : float32[3] = aten.detach_.default(%b)
+%y : float32[3] = aten.add.Tensor(%x, %d, 1)
+output %y
+)");
+  WideModel model(graph, made_up_members(graph, 2));
+  const ModelInput input{at::randn({2, 3}), true};
+  const auto proof = prove(model, {&input, 1});
+  for (const auto& check : proof.checks) EXPECT_TRUE(check.passed) << check.what << ": " << check.text;
+}
+
 }  // namespace
 }  // namespace wide::test
