@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "app/pass_checks.h"
-#include "core/auto_plan.h"
+#include "core/tune/auto_plan.h"
 
 namespace wide::app {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/fresh_inputs.h"
-#include "core/wide_model.h"
+#include "core/model/wide_model.h"
 #include "profiler/measure.h"
 #include "results/record.h"
 

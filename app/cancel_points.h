@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/observe.h"
+#include "core/eager/observe.h"
 
 namespace wide::app {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/wide_model.h"
+#include "core/model/wide_model.h"
 
 namespace wide::app {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/engine.h"
-#include "core/device.h"
+#include "core/aten/device.h"
 
 namespace wide::app {
 

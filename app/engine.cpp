@@ -5,9 +5,9 @@
 
 #include "app/devices.h"
 #include "build_commit.h"
-#include "core/operators.h"
-#include "core/primitive.h"
-#include "core/sequential.h"
+#include "core/eager/operators.h"
+#include "core/strategy/primitive.h"
+#include "core/strategy/sequential.h"
 #include "presets/zoo/zoo.h"
 #include "primitives/kernels/clones.h"
 #include "source_digest.h"

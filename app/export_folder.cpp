@@ -4,7 +4,7 @@
 
 #include "app/graph_json.h"
 #include "app/tensor_files.h"
-#include "core/torch_bridge.h"
+#include "core/aten/torch_bridge.h"
 #include "formats/error.h"
 #include "results/report.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/wide_model.h"
+#include "core/model/wide_model.h"
 
 namespace wide::app {
 

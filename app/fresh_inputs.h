@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/wide_model.h"
+#include "core/model/wide_model.h"
 #include "profiler/random.h"
 
 namespace wide::app {

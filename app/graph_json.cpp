@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "core/scalar_ops.h"
-#include "core/torch_bridge.h"
+#include "core/aten/torch_bridge.h"
+#include "core/ir/scalar_ops.h"
 #include "formats/error.h"
 
 namespace wide::app {

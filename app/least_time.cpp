@@ -8,7 +8,7 @@
 
 #include "app/capture/node_facts.h"
 #include "app/capture/peaks.h"
-#include "core/plan.h"
+#include "core/plan/plan.h"
 
 namespace wide::app {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/wide_model.h"
+#include "core/model/wide_model.h"
 #include "profiler/trace/roofline.h"
 #include "results/record.h"
 

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "app/tensor_files.h"
-#include "core/prove.h"
-#include "core/specialize.h"
+#include "core/passes/specialize.h"
+#include "core/prove/prove.h"
 #include "formats/error.h"
 #include "formats/expression.h"
 

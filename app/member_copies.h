@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/members.h"
+#include "core/frontend/members.h"
+#include "core/ir/graph.h"
 
 namespace wide::app {
 

@@ -8,8 +8,8 @@
 #include <ctime>
 #include <limits>
 
-#include "core/compare.h"
-#include "core/reference.h"
+#include "core/ir/compare.h"
+#include "core/prove/reference.h"
 
 // Note [After the proof]
 // The proof runs a few passes before anything is timed. A pass may go wrong later: from some call on, in one

@@ -11,8 +11,8 @@
 
 #include "app/capture/rivals.h"
 #include "app/fresh_inputs.h"
-#include "core/conditioning.h"
-#include "core/wide_model.h"
+#include "core/model/wide_model.h"
+#include "core/prove/conditioning.h"
 #include "profiler/measure.h"
 #include "results/record.h"
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
-#include "core/auto_plan.h"
+#include "core/tune/auto_plan.h"
 
 namespace wide::app {
 

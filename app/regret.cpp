@@ -4,8 +4,8 @@
 #include <memory>
 #include <numeric>
 
-#include "core/every_plan.h"
-#include "core/stopwatch.h"
+#include "core/model/every_plan.h"
+#include "core/tune/stopwatch.h"
 #include "profiler/measure.h"
 #include "profiler/statistics.h"
 

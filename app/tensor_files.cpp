@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/specialize.h"
-#include "core/torch_bridge.h"
+#include "core/aten/torch_bridge.h"
+#include "core/passes/specialize.h"
 #include "formats/error.h"
 
 namespace wide::app {

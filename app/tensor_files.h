@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/compare.h"
-#include "core/prove.h"
-#include "core/wide_model.h"
+#include "core/ir/compare.h"
+#include "core/model/wide_model.h"
+#include "core/prove/prove.h"
 #include "formats/safetensors.h"
 
 namespace wide::app {

@@ -1,5 +1,5 @@
 # cmake --install: the program, the libraries wide::formats and wide::wide with their headers, and what
-# find_package(wide) reads. Headers keep the tree's folders: #include "core/graph.h".
+# find_package(wide) reads. Headers keep the tree's folders: #include "core/ir/graph.h".
 include(CMakePackageConfigHelpers)
 
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/wide")

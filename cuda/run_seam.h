@@ -3,7 +3,7 @@
 // libtorch's CUDA library, whose operators, generators and streams the program then reaches through libtorch
 // itself; what is left to ask is what libtorch has no device-independent name for.
 
-#include "core/device.h"
+#include "core/aten/device.h"
 
 namespace wide::cuda {
 

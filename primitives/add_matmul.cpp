@@ -1,7 +1,7 @@
 // Wide add_matmul: y[n] = c[n] + alpha · a[n] · b[n], a layer's result and the change of low rank that an
 // adapter makes to it.
 //   c [N, …, R, O] or […, R, O];  a [N, …, R, K] or […, R, K];  b [N, K, O] or [K, O];  y [N, …, R, O]
-#include "core/low_rank.h"
+#include "core/strategy/low_rank.h"
 
 #include <ATen/ATen.h>
 

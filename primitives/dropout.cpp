@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "core/device.h"
-#include "core/sequential.h"
-#include "core/side_by_side.h"
+#include "core/aten/device.h"
+#include "core/aten/side_by_side.h"
+#include "core/strategy/sequential.h"
 #include "primitives/support.h"
 
 namespace wide::dropout_primitive {

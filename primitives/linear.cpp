@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/activation.h"
+#include "core/strategy/activation.h"
 #include "primitives/kernels/small_gemm.h"
 #include "primitives/support.h"
 

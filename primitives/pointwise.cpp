@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/operators.h"
+#include "core/eager/operators.h"
 #include "primitives/support.h"
 
 namespace wide::pointwise_primitive {

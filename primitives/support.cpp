@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/operators.h"
+#include "core/eager/operators.h"
 #include "primitives/kernels/rows.h"
 
 namespace wide {

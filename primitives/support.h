@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/cost.h"
-#include "core/primitive.h"
+#include "core/strategy/cost.h"
+#include "core/strategy/primitive.h"
 
 namespace wide {
 

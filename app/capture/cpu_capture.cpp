@@ -12,7 +12,7 @@
 #include <mutex>
 
 #include "app/capture/thread_log.h"
-#include "core/observe.h"
+#include "core/eager/observe.h"
 #include "formats/error.h"
 #include "profiler/trace/name_gaps.h"
 

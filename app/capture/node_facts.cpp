@@ -5,10 +5,10 @@
 #include <map>
 #include <string_view>
 
-#include "core/candidates.h"
-#include "core/operators.h"
-#include "core/plan.h"
-#include "core/primitive.h"
+#include "core/eager/operators.h"
+#include "core/plan/plan.h"
+#include "core/strategy/candidates.h"
+#include "core/strategy/primitive.h"
 
 namespace wide::app {
 namespace {

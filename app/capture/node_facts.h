@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/wide_model.h"
+#include "core/model/wide_model.h"
 #include "profiler/trace/trace.h"
 
 namespace wide::app {

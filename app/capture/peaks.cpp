@@ -11,7 +11,7 @@
 
 #include "app/capture/peaks_folder.h"
 #include "app/capture/thread_log.h"
-#include "core/torch_bridge.h"
+#include "core/aten/torch_bridge.h"
 #include "formats/error.h"
 #include "formats/file.h"
 #include "profiler/machine.h"

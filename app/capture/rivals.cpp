@@ -3,9 +3,9 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
-#include "core/auto_plan.h"
-#include "core/observe.h"
-#include "core/side_by_side.h"
+#include "core/aten/side_by_side.h"
+#include "core/eager/observe.h"
+#include "core/tune/auto_plan.h"
 #include "formats/error.h"
 
 namespace wide::app {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/interpreter.h"
-#include "core/wide_model.h"
+#include "core/eager/interpreter.h"
+#include "core/model/wide_model.h"
 
 namespace wide::app {
 

@@ -13,7 +13,7 @@
 #include "app/exit_code.h"
 #include "app/model_title.h"
 #include "app/peer_process.h"
-#include "core/strategy_text.h"
+#include "core/strategy/strategy_text.h"
 #include "presets/case_fields.h"
 #include "presets/preset.h"
 #include "results/table.h"

@@ -6,7 +6,7 @@
 #include "app/exit_code.h"
 #include "app/export_folder.h"
 #include "app/made_up_inputs.h"
-#include "core/torch_bridge.h"
+#include "core/aten/torch_bridge.h"
 #include "formats/error.h"
 #include "presets/zoo/zoo.h"
 #include "results/table.h"

@@ -3,7 +3,7 @@
 #include "app/devices.h"
 #include "app/member_copies.h"
 #include "app/plan_file.h"
-#include "core/members.h"
+#include "core/frontend/members.h"
 #include "presets/preset.h"
 
 namespace wide::cli {

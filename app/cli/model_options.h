@@ -8,7 +8,7 @@
 
 #include "app/cli/context.h"
 #include "app/cli/model_flags.h"
-#include "core/wide_model.h"
+#include "core/model/wide_model.h"
 
 namespace wide::cli {
 

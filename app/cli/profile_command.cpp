@@ -11,7 +11,7 @@
 #include "app/exit_code.h"
 #include "app/made_up_inputs.h"
 #include "app/model_title.h"
-#include "core/torch_bridge.h"
+#include "core/aten/torch_bridge.h"
 #include "presets/zoo/zoo.h"
 
 namespace wide::cli {

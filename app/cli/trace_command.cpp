@@ -9,7 +9,7 @@
 #include "app/coverage_json.h"
 #include "app/exit_code.h"
 #include "app/made_up_inputs.h"
-#include "core/torch_bridge.h"
+#include "core/aten/torch_bridge.h"
 #include "formats/error.h"
 #include "presets/zoo/zoo.h"
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "core/operators.h"
+#include "core/eager/operators.h"
 
 namespace wide::zoo {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/members.h"
-#include "core/wide_model.h"
+#include "core/frontend/members.h"
+#include "core/ir/graph.h"
+#include "core/model/wide_model.h"
 
 namespace wide::zoo {
 

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <tuple>
 
-#include "core/primitive.h"
-#include "core/sequential.h"
+#include "core/strategy/primitive.h"
+#include "core/strategy/sequential.h"
 #include "formats/error.h"
 
 namespace wide::zoo {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/parallel.h"
+#include "core/aten/parallel.h"
 #include "primitives/kernels/clones.h"
 
 namespace wide::kernels {

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/parallel.h"
+#include "core/aten/parallel.h"
 #include "primitives/kernels/clones.h"
 
 namespace wide::kernels {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/parallel.h"
+#include "core/aten/parallel.h"
 
 namespace wide::kernels {
 namespace {

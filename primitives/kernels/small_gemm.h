@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/activation.h"
+#include "core/strategy/activation.h"
 
 namespace wide::kernels {
 

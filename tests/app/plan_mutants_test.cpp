@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/plan_file.h"
-#include "core/cost_book.h"
+#include "core/tune/cost_book.h"
 #include "mutants.h"
 #include "temporary_folder.h"
 

@@ -3,8 +3,8 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-#include "core/prove.h"
-#include "core/text.h"
+#include "core/ir/text.h"
+#include "core/prove/prove.h"
 #include "tests/core/support.h"
 
 namespace wide::test {

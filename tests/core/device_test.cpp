@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 
 #include "core/fake_device.h"
-#include "core/placement.h"
-#include "core/prove.h"
-#include "core/recorded_pass.h"
+#include "core/passes/placement.h"
+#include "core/prove/prove.h"
+#include "core/run/recorded_pass.h"
 #include "core/support.h"
 #include "core/tape.h"
 #include "formats/error.h"

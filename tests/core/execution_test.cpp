@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "core/prove.h"
+#include "core/prove/prove.h"
 #include "core/support.h"
 
 namespace wide::test {

@@ -3,7 +3,7 @@
 // those of the CPU, but its memory is not the CPU's: whoever reads a tensor's address crashes, and whoever
 // mixes its tensors with tensors of the CPU gets an error.
 
-#include "core/device.h"
+#include "core/aten/device.h"
 
 namespace wide::test {
 

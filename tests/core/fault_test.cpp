@@ -6,10 +6,10 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "core/auto_plan.h"
-#include "core/sequential.h"
+#include "core/strategy/sequential.h"
 #include "core/support.h"
-#include "core/tuner.h"
+#include "core/tune/auto_plan.h"
+#include "core/tune/tuner.h"
 
 namespace wide::test {
 namespace {

@@ -2,10 +2,10 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
-#include "core/activation.h"
-#include "core/fuse.h"
+#include "core/aten/torch_bridge.h"
+#include "core/passes/fuse.h"
+#include "core/strategy/activation.h"
 #include "core/support.h"
-#include "core/torch_bridge.h"
 
 namespace wide::test {
 namespace {

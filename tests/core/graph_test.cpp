@@ -6,11 +6,11 @@
 #include <cmath>
 #include <limits>
 
-#include "core/compare.h"
-#include "core/layout.h"
+#include "core/ir/compare.h"
+#include "core/ir/layout.h"
+#include "core/ir/text.h"
+#include "core/passes/verify.h"
 #include "core/support.h"
-#include "core/text.h"
-#include "core/verify.h"
 #include "formats/error.h"
 
 namespace wide::test {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <random>
 
-#include "core/layout_search.h"
-#include "core/sequential.h"
+#include "core/plan/layout_search.h"
+#include "core/strategy/sequential.h"
 #include "core/support.h"
 
 namespace wide::test {

@@ -4,9 +4,9 @@
 
 #include <fstream>
 
-#include "core/members.h"
+#include "core/aten/torch_bridge.h"
+#include "core/frontend/members.h"
 #include "core/support.h"
-#include "core/torch_bridge.h"
 #include "formats/safetensors.h"
 
 namespace wide::test {

@@ -6,8 +6,8 @@
 #include <random>
 #include <thread>
 
-#include "core/memory_plan.h"
-#include "core/prove.h"
+#include "core/prove/prove.h"
+#include "core/run/memory_plan.h"
 #include "core/support.h"
 
 namespace wide::test {

@@ -7,8 +7,8 @@
 #include <limits>
 #include <map>
 
-#include "core/conditioning.h"
-#include "core/prove.h"
+#include "core/prove/conditioning.h"
+#include "core/prove/prove.h"
 #include "core/support.h"
 
 namespace wide::test {

@@ -1,4 +1,4 @@
-#include "core/parallel.h"
+#include "core/aten/parallel.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/with_threads.h"
+#include "core/aten/with_threads.h"
 
 namespace wide::kernels {
 namespace {

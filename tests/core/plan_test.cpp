@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "core/plan.h"
+#include "core/aten/torch_bridge.h"
+#include "core/plan/plan.h"
 #include "core/support.h"
-#include "core/torch_bridge.h"
 
 namespace wide::test {
 namespace {

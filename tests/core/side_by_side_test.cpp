@@ -1,4 +1,4 @@
-#include "core/side_by_side.h"
+#include "core/aten/side_by_side.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/with_threads.h"
+#include "core/aten/with_threads.h"
 
 namespace wide {
 namespace {

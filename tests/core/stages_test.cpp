@@ -7,14 +7,14 @@
 #include <sstream>
 #include <vector>
 
-#include "core/canonicalize.h"
-#include "core/capture.h"
-#include "core/functionalize.h"
-#include "core/interpreter.h"
-#include "core/operators.h"
+#include "core/eager/interpreter.h"
+#include "core/eager/operators.h"
+#include "core/frontend/capture.h"
+#include "core/ir/text.h"
+#include "core/passes/canonicalize.h"
+#include "core/passes/functionalize.h"
+#include "core/passes/verify.h"
 #include "core/support.h"
-#include "core/text.h"
-#include "core/verify.h"
 #include "formats/error.h"
 #include "formats/exported_program.h"
 

@@ -1,4 +1,4 @@
-#include "core/stopwatch.h"
+#include "core/tune/stopwatch.h"
 
 #include <gtest/gtest.h>
 

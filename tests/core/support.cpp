@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "core/capture.h"
-#include "core/compare.h"
-#include "core/members.h"
-#include "core/torch_bridge.h"
+#include "core/aten/torch_bridge.h"
+#include "core/frontend/capture.h"
+#include "core/frontend/members.h"
+#include "core/ir/compare.h"
 #include "formats/error.h"
 #include "formats/exported_program.h"
 #include "formats/safetensors.h"

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/graph.h"
-#include "core/specialize.h"
-#include "core/wide_model.h"
+#include "core/ir/graph.h"
+#include "core/model/wide_model.h"
+#include "core/passes/specialize.h"
 #include "presets/zoo/builder.h"
 #include "tests/temporary_folder.h"
 

@@ -2,7 +2,7 @@
 // A device's recording, played by the CPU: operators are written down with the memory they read and write,
 // and are run again on the same memory.
 
-#include "core/device.h"
+#include "core/aten/device.h"
 
 namespace wide::test {
 

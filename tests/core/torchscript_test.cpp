@@ -5,11 +5,11 @@
 
 #include <fstream>
 
-#include "core/members.h"
+#include "core/aten/torch_bridge.h"
+#include "core/frontend/members.h"
+#include "core/frontend/torchscript.h"
+#include "core/model/wide_model.h"
 #include "core/support.h"
-#include "core/torch_bridge.h"
-#include "core/torchscript.h"
-#include "core/wide_model.h"
 #include "formats/safetensors.h"
 
 namespace wide::test {

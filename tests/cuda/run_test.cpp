@@ -5,8 +5,8 @@
 #include "app/cuda_library.h"
 #include "app/devices.h"
 #include "app/exit_code.h"
-#include "core/prove.h"
-#include "core/recorded_pass.h"
+#include "core/prove/prove.h"
+#include "core/run/recorded_pass.h"
 #include "cuda/run_seam.h"
 #include "presets/zoo/zoo.h"
 

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "app/tensor_files.h"
-#include "core/candidates.h"
-#include "core/prove.h"
-#include "core/torch_bridge.h"
+#include "core/aten/torch_bridge.h"
+#include "core/prove/prove.h"
+#include "core/strategy/candidates.h"
 #include "formats/error.h"
 
 namespace wide {

@@ -3,9 +3,9 @@
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
 
-#include "core/operators.h"
-#include "core/sequential.h"
-#include "core/torch_bridge.h"
+#include "core/aten/torch_bridge.h"
+#include "core/eager/operators.h"
+#include "core/strategy/sequential.h"
 
 namespace wide::test {
 namespace {

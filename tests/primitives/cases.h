@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/primitive.h"
+#include "core/strategy/primitive.h"
 
 namespace wide::test {
 

@@ -3,7 +3,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <gtest/gtest.h>
 
-#include "core/sequential.h"
+#include "core/strategy/sequential.h"
 #include "primitives/cases.h"
 
 namespace wide {

@@ -9,10 +9,10 @@
 #include <set>
 #include <string>
 
-#include "core/compare.h"
-#include "core/operators.h"
-#include "core/sequential.h"
-#include "core/torch_bridge.h"
+#include "core/aten/torch_bridge.h"
+#include "core/eager/operators.h"
+#include "core/ir/compare.h"
+#include "core/strategy/sequential.h"
 #include "primitives/cases.h"
 
 namespace wide {

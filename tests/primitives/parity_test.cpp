@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "core/compare.h"
-#include "core/operators.h"
-#include "core/primitive.h"
-#include "core/sequential.h"
-#include "core/torch_bridge.h"
+#include "core/aten/torch_bridge.h"
+#include "core/eager/operators.h"
+#include "core/ir/compare.h"
+#include "core/strategy/primitive.h"
+#include "core/strategy/sequential.h"
 #include "primitives/cases.h"
 
 namespace wide {

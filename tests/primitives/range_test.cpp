@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "core/operators.h"
-#include "core/sequential.h"
+#include "core/eager/operators.h"
+#include "core/strategy/sequential.h"
 #include "primitives/cases.h"
 
 namespace wide {

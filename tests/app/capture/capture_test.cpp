@@ -13,8 +13,8 @@
 
 #include "app/capture/cpu_capture.h"
 #include "app/capture/profile_job.h"
-#include "core/observe.h"
-#include "core/with_threads.h"
+#include "core/aten/with_threads.h"
+#include "core/eager/observe.h"
 #include "formats/error.h"
 #include "presets/zoo/zoo.h"
 #include "profiler/trace/activity.h"

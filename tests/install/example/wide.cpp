@@ -7,7 +7,7 @@
 #include <iostream>
 #include <vector>
 
-#include "core/wide_model.h"
+#include "core/model/wide_model.h"
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;

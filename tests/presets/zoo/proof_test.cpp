@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/prove.h"
-#include "core/verify.h"
-#include "core/wide_model.h"
+#include "core/model/wide_model.h"
+#include "core/passes/verify.h"
+#include "core/prove/prove.h"
 #include "presets/zoo/zoo.h"
 
 namespace wide::zoo {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/primitive.h"
-#include "core/sequential.h"
-#include "core/wide_model.h"
+#include "core/model/wide_model.h"
+#include "core/strategy/primitive.h"
+#include "core/strategy/sequential.h"
 #include "formats/error.h"
 #include "presets/preset.h"
 #include "presets/zoo/zoo.h"

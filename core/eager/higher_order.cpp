@@ -1,0 +1,151 @@
+#include "core/eager/higher_order.h"
+
+#include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/eager/interpreter.h"
+#include "formats/error.h"
+
+namespace wide {
+namespace {
+
+constexpr std::array kForms = {HigherOrderForm{kCond, 2, 2},     HigherOrderForm{kWhileLoop, 2, 2},
+                               HigherOrderForm{kMap, 1, 2},      HigherOrderForm{kScan, 1, 3},
+                               HigherOrderForm{kAutocast, 1, 2}, HigherOrderForm{kCall, 1, 1}};
+
+c10::IValue constant(const Argument& argument) {
+  if (const auto* number = std::get_if<std::int64_t>(&argument.value)) return *number;
+  if (const auto* number = std::get_if<double>(&argument.value)) return *number;
+  if (const auto* flag = std::get_if<bool>(&argument.value)) return *flag;
+  return {};
+}
+
+bool is_true(const c10::IValue& value) {
+  if (value.isTensor()) return value.toTensor().item().toBool();
+  if (value.isBool()) return value.toBool();
+  return value.isInt() ? value.toInt() != 0 : value.toDouble() != 0;
+}
+
+// Autocast of the CPU as a `with` block of Python's sets it, while this lives.
+class Autocast {
+ public:
+  explicit Autocast(at::ScalarType dtype)
+      : enabled_(at::autocast::is_autocast_enabled(at::kCPU)),
+        cache_(at::autocast::is_autocast_cache_enabled()),
+        dtype_(at::autocast::get_autocast_dtype(at::kCPU)) {
+    at::autocast::set_autocast_enabled(at::kCPU, true);
+    at::autocast::set_autocast_dtype(at::kCPU, dtype);
+    at::autocast::set_autocast_cache_enabled(false);
+  }
+  ~Autocast() {
+    at::autocast::set_autocast_enabled(at::kCPU, enabled_);
+    at::autocast::set_autocast_dtype(at::kCPU, dtype_);
+    at::autocast::set_autocast_cache_enabled(cache_);
+  }
+  Autocast(const Autocast&) = delete;
+  Autocast& operator=(const Autocast&) = delete;
+
+ private:
+  // The dispatcher looks for autocast only where it is not excluded, as it is for this library's own calls.
+  bool enabled_, cache_;
+  at::ScalarType dtype_;
+};
+
+}  // namespace
+
+const HigherOrderForm* higher_order_form(std::string_view op) {
+  const auto found =
+      std::find_if(kForms.begin(), kForms.end(), [&](const HigherOrderForm& form) { return form.op == op; });
+  return found == kForms.end() ? nullptr : &*found;
+}
+
+HigherOrderCall::HigherOrderCall(const Node& node) : node_(node) {
+  const auto* form = higher_order_form(node.op);
+  if (!form) throw Error("capture", node.op + ": unknown operator over graphs");
+  if (node.bodies.size() != form->bodies || node.arguments.size() != form->arguments)
+    throw Error("capture", node.op + ": its graphs or arguments are not as the operator wants them");
+  for (const auto& body : node.bodies) bodies_.push_back(std::make_unique<Interpreter>(*body, false));
+}
+
+HigherOrderCall::~HigherOrderCall() = default;
+
+HigherOrderCall::Values HigherOrderCall::values(std::size_t argument,
+                                                std::span<const c10::IValue> operands) const {
+  Values all;
+  const auto add = [&](const Argument& item) {
+    all.push_back(item.ref() ? operands[static_cast<std::size_t>(item.ref()->id)] : constant(item));
+  };
+  const auto* list = node_.arguments[argument].list();
+  if (!list) {
+    add(node_.arguments[argument]);
+  } else {
+    for (const auto& item : *list) add(item);
+  }
+  return all;
+}
+
+HigherOrderCall::Values HigherOrderCall::step(
+    std::size_t body, std::initializer_list<std::span<const c10::IValue>> inputs) const {
+  Values all;
+  for (const auto part : inputs) all.insert(all.end(), part.begin(), part.end());
+  if (all.size() != node_.bodies[body]->inputs.size())
+    throw Error("run", node_.op + ": a graph of it wants " +
+                           std::to_string(node_.bodies[body]->inputs.size()) + " inputs, " +
+                           std::to_string(all.size()) + " are given");
+  return bodies_[body]->run(all);
+}
+
+HigherOrderCall::Values HigherOrderCall::while_loop(Values carried, const Values& others) const {
+  while (is_true(step(0, {carried, others}).at(0))) carried = step(1, {carried, others});
+  return carried;
+}
+
+// The step on one row of each x after the other; what it gives beyond the carried values is stacked.
+HigherOrderCall::Values HigherOrderCall::over_rows(Values carried, const Values& rows,
+                                                   const Values& others) const {
+  const auto count = rows.empty() ? 0 : rows[0].toTensor().size(0);
+  std::vector<std::vector<at::Tensor>> stacked;
+  for (std::int64_t i = 0; i < count; ++i) {
+    Values row;
+    for (const auto& x : rows) row.emplace_back(x.toTensor().select(0, i));
+    const auto given = step(0, {carried, row, others});
+    const auto kept = carried.size();
+    std::copy_n(given.begin(), kept, carried.begin());
+    stacked.resize(given.size() - kept);
+    for (std::size_t k = kept; k < given.size(); ++k) stacked[k - kept].push_back(given[k].toTensor());
+  }
+  if (count == 0) throw Error("run", node_.op + ": over no rows at all");
+  for (const auto& one : stacked) carried.emplace_back(at::stack(one));
+  return carried;
+}
+
+void HigherOrderCall::run(std::span<const c10::IValue> operands, std::vector<c10::IValue>& results) const {
+  if (node_.op == kCond) {
+    const bool taken = is_true(values(0, operands)[0]);
+    results = step(taken ? 0 : 1, {values(1, operands)});
+  } else if (node_.op == kWhileLoop) {
+    results = while_loop(values(0, operands), values(1, operands));
+  } else if (node_.op == kMap) {
+    results = over_rows({}, values(0, operands), values(1, operands));
+  } else if (node_.op == kScan) {
+    results = over_rows(values(0, operands), values(1, operands), values(2, operands));
+  } else if (node_.op == kAutocast) {
+    const Autocast autocast(std::get<at::ScalarType>(node_.arguments[0].value));
+    results = step(0, {values(1, operands)});
+  } else {
+    results = step(0, {values(0, operands)});
+  }
+  for (auto& result : results) {
+    if (!result.isTensor() || !result.toTensor().defined()) continue;
+    const auto shares = [&](const c10::IValue& operand) {
+      return operand.isTensor() && operand.toTensor().defined() &&
+             operand.toTensor().is_alias_of(result.toTensor());
+    };
+    if (std::any_of(operands.begin(), operands.end(), shares)) result = result.toTensor().clone();
+  }
+}
+
+}  // namespace wide

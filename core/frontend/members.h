@@ -1,0 +1,42 @@
+#pragma once
+// load: the members of a wide model, from one exported program and checkpoints, or from several programs.
+
+#include <ATen/core/Tensor.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/ir/graph.h"
+
+namespace wide {
+
+/// One model of the architecture.
+struct Member {
+  std::string name;                           ///< stem of its file
+  std::map<std::string, at::Tensor> tensors;  ///< parameters, buffers and constants by fqn
+};
+
+struct LoadedModel {
+  Graph graph;  ///< as captured
+  std::vector<Member> members;
+  std::vector<std::string> warnings;
+};
+
+struct LoadOptions {
+  bool trust = false;  ///< TorchScript is executable code: read it only when the user says so
+};
+
+/// One program and K checkpoints: K members; one program alone: one member with its own weights; several
+/// programs: one member each, which must have the same graph. Throws wide::Error ("load") naming file and
+/// tensor, with both sides, for a key that is missing or extra, a wrong shape or dtype, or graphs that
+/// differ.
+LoadedModel load(const std::vector<std::filesystem::path>& models,
+                 const std::vector<std::filesystem::path>& weights, const LoadOptions& options = {});
+
+/// Unique member names for files: the stem; "#2" is added for the same file or equal contents given again,
+/// and the folder's name is put before the stem where different files share one.
+std::vector<std::string> member_names(const std::vector<std::filesystem::path>& files);
+
+}  // namespace wide

@@ -1,0 +1,450 @@
+#include "core/model/wide_model.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <string_view>
+
+#include "core/aten/torch_bridge.h"
+#include "core/aten/torch_error.h"
+#include "core/eager/interpreter.h"
+#include "core/eager/operators.h"
+#include "core/ir/compare.h"
+#include "core/passes/canonicalize.h"
+#include "core/passes/functionalize.h"
+#include "core/passes/fuse.h"
+#include "core/passes/optimize.h"
+#include "core/passes/placement.h"
+#include "core/passes/specialize.h"
+#include "core/strategy/member_fault.h"
+#include "core/strategy/sequential.h"
+#include "formats/error.h"
+
+namespace wide {
+namespace {
+
+std::string shape_key(std::span<const ModelInput> inputs) {
+  std::string key;
+  for (const auto& input : inputs) {
+    key += dtype_name(input.tensor.scalar_type()) + shape_text(input.tensor.sizes()) +
+           (input.mapped ? "m" : "s");
+  }
+  return key;
+}
+
+// A pass of a small model takes microseconds: most inputs are there already, and are not asked to move.
+at::Tensor on(at::Device device, const at::Tensor& tensor) {
+  return tensor.device() == device ? tensor : tensor.to(device);
+}
+
+}  // namespace
+
+ModelInput ModelInput::per_member(std::span<const at::Tensor> tensors, const std::string& name) {
+  for (const auto& tensor : tensors) {
+    if (tensor.sizes() == tensors[0].sizes() && tensor.scalar_type() == tensors[0].scalar_type()) continue;
+    throw Error("run", name + ": members have different shapes or dtypes, " + shape_text(tensors[0].sizes()) +
+                           " and " + shape_text(tensor.sizes()) + "; all members of one run need the same");
+  }
+  return {at::stack(std::vector<at::Tensor>(tensors.begin(), tensors.end())), true};
+}
+
+std::string_view name(Mode mode) {
+  return mode == Mode::kEager ? "eager" : "reduce-overhead";
+}
+
+Mode parse_mode(std::string_view text) {
+  for (const auto mode : {Mode::kEager, Mode::kReduceOverhead}) {
+    if (name(mode) == text) return mode;
+  }
+  std::string message = "the mode '";
+  message.append(text).append("' ");
+  message += text == "default" || text == "max-autotune"
+                 ? "generates kernels, which this version cannot do yet"
+                 : "does not exist";
+  throw Error("usage", message.append("; there are eager and reduce-overhead"));
+}
+
+at::Tensor ModelOutput::member(std::int64_t i) const {
+  if (parts.empty()) return {};
+  if (!mapped) return parts[0];
+  // All parts but the last have as many members as the first.
+  const auto size = parts[0].size(0);
+  return parts[static_cast<std::size_t>(i / size)].select(0, i % size);
+}
+
+at::Tensor ModelOutput::stacked() const {
+  if (parts.empty()) return {};
+  for (const auto& part : parts) {
+    if (parts.size() == 1 || part.sizes().slice(1) == parts[0].sizes().slice(1)) continue;
+    throw Error("run", "output '" + name + "' has another shape for each member, " +
+                           shape_text(parts[0].sizes().slice(1)) + " and " +
+                           shape_text(part.sizes().slice(1)) + "; take them member by member");
+  }
+  return parts.size() == 1 ? parts[0] : at::cat(parts);
+}
+
+WideModel::WideModel(Graph captured, std::vector<Member> members, BuildOptions options)
+    : captured_(placed_on(std::move(captured), options.device.device)),
+      members_(std::move(members)),
+      options_(std::move(options)),
+      pool_(std::make_unique<MemoryPool>()) {
+  if (members_.empty()) throw Error("widen", "a wide model needs at least one member");
+  if (!options_.costs) options_.costs = std::make_shared<CostBook>();
+  for (std::size_t i = 0; i < members_.size(); ++i) seeds_.push_back(options_.seed + i);
+  for (const auto& input : captured_.inputs) {
+    if (input.kind == InputKind::kUser) {
+      if (!captured_.values[static_cast<std::size_t>(input.value)].tensor) {
+        throw Error("capture", "the model takes a number as input '" + input.target +
+                                   "', which is not supported; export it with that number fixed");
+      }
+      user_inputs_.push_back(input);
+      continue;
+    }
+    for (const auto& member : members_) {
+      if (!member.tensors.contains(input.target)) {
+        throw Error("widen", "member '" + member.name + "' lacks '" + input.target + "'");
+      }
+    }
+  }
+}
+
+// A weight kept already that has the very same bytes for every member: tied, or equal by chance.
+std::optional<std::string> WideModel::find_twin(const std::string& fqn) {
+  std::size_t hash = 0;
+  for (const auto& member : members_) {
+    const auto tensor = member.tensors.at(fqn).cpu().contiguous();
+    const std::string_view bytes(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
+    hash = hash * 1099511628211ULL + std::hash<std::string_view>()(bytes);
+  }
+  const auto [first, last] = by_hash_.equal_range(hash);
+  for (auto known = first; known != last; ++known) {
+    const bool equal = std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
+      const auto& a = member.tensors.at(fqn);
+      const auto& b = member.tensors.at(known->second);
+      return a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type() && same_bits(a, b);
+    });
+    if (equal) return known->second;
+  }
+  by_hash_.emplace(hash, fqn);
+  return std::nullopt;
+}
+
+WideTensor WideModel::weight(const std::string& fqn) {
+  if (const auto known = weights_.find(fqn); known != weights_.end()) return known->second;
+  const auto& first = members_[0].tensors.at(fqn);
+  const bool equal = std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
+    return same_bits(member.tensors.at(fqn), first);
+  });
+  if (const auto twin = find_twin(fqn)) {
+    const auto value = weights_.at(*twin);
+    for (auto& member : members_) member.tensors[fqn] = member.tensors.at(*twin);
+    return weights_.emplace(fqn, value).first->second;
+  }
+  WideTensor value{first, Layout::kShared};
+  if (!equal) {
+    std::vector<at::Tensor> all;
+    for (const auto& member : members_) all.push_back(member.tensors.at(fqn));
+    value = {at::stack(all), Layout::kFront};
+  }
+  value.tensor = value.tensor.to(device());
+  // One copy of the bytes: members look into what the wide model keeps.
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    members_[i].tensors[fqn] = equal ? value.tensor : value.tensor.select(0, static_cast<std::int64_t>(i));
+  }
+  return weights_.emplace(fqn, std::move(value)).first->second;
+}
+
+std::vector<c10::IValue> WideModel::member_values(std::int64_t i, std::span<const ModelInput> inputs,
+                                                  const Graph& graph,
+                                                  const std::vector<bool>* written) const {
+  std::vector<c10::IValue> values;
+  std::size_t user = 0;
+  for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
+    const auto& input = graph.inputs[k];
+    auto tensor = input.kind == InputKind::kUser
+                      ? inputs[user++].member(i)
+                      : members_[static_cast<std::size_t>(i)].tensors.at(input.target);
+    tensor = tensor.to(device());
+    if (!written || (*written)[k]) tensor = tensor.clone();
+    values.emplace_back(std::move(tensor));
+  }
+  return values;
+}
+
+AloneRun WideModel::run_alone(std::int64_t i, std::span<const ModelInput> inputs,
+                              const Interpreter::Observer& observer, const Change& change) {
+  const c10::InferenceMode guard;
+  const auto& built = build(inputs);
+  const auto& graph = built.specialized;
+  const KeptGenerator kept(device());
+  default_generator(device()).set_state(
+      new_generator(device(), seeds_[static_cast<std::size_t>(i)]).get_state());
+  auto values = member_values(i, inputs, graph, &built.written);
+  for (auto& value : values) {
+    if (change) value = change(value.toTensor());
+  }
+  auto results = Interpreter(graph).run(values, observer);
+  AloneRun alone;
+  for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
+    const auto kind = graph.inputs[k].kind;
+    if (built.written[k] && (kind == InputKind::kBuffer || kind == InputKind::kParameter))
+      alone.buffers[graph.inputs[k].target] = values[k].toTensor();
+  }
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (graph.outputs[k].kind == OutputKind::kUser) {
+      alone.outputs.push_back(std::move(results[k]));
+    } else {
+      alone.buffers[graph.outputs[k].target] = results[k].toTensor();
+    }
+  }
+  return alone;
+}
+
+bool WideModel::is_last(std::span<const ModelInput> inputs) const {
+  if (!last_.build || inputs.size() != last_.inputs.size()) return false;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto& seen = last_.inputs[i];
+    if (inputs[i].mapped != seen.mapped || inputs[i].tensor.scalar_type() != seen.dtype ||
+        inputs[i].tensor.sizes() != at::IntArrayRef(seen.shape))
+      return false;
+  }
+  return true;
+}
+
+const Build& WideModel::build(std::span<const ModelInput> inputs) {
+  if (is_last(inputs)) return *last_.build;
+  if (inputs.size() != user_inputs_.size()) {
+    throw Error("run", "the model has " + std::to_string(user_inputs_.size()) + " inputs, " +
+                           std::to_string(inputs.size()) + " are given");
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    check_input(captured_, user_inputs_[i], inputs[i].member(0), "input." + std::to_string(i));
+    if (inputs[i].mapped && inputs[i].tensor.size(0) != members()) {
+      throw Error("run", "input." + std::to_string(i) + " is given for " +
+                             std::to_string(inputs[i].tensor.size(0)) + " members, the model has " +
+                             std::to_string(members()));
+    }
+  }
+  const auto key = shape_key(inputs);
+  auto found = builds_.find(key);
+  if (found == builds_.end()) {
+    make_room();
+    const c10::InferenceMode guard;
+    found = builds_.emplace(key, Kept{std::make_unique<Build>(make_build(inputs))}).first;
+  }
+  found->second.used = ++uses_;
+  last_ = {found->second.build.get(), {}};
+  for (const auto& input : inputs)
+    last_.inputs.push_back({input.tensor.sizes().vec(), input.tensor.scalar_type(), input.mapped});
+  return *last_.build;
+}
+
+void WideModel::make_room() {
+  if (builds_.size() < kMostBuilds) return;
+  last_ = {};
+  builds_.erase(std::min_element(builds_.begin(), builds_.end(),
+                                 [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+}
+
+Build WideModel::make_build(std::span<const ModelInput> inputs) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto elapsed = [&] {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  };
+  Pipeline pipeline(options_.pipeline);
+  pipeline.run("capture", [&] { return captured_; });
+  Specialized specialized;
+  const auto placed = [&](Graph graph) { return placed_on(std::move(graph), device()); };
+  pipeline.run("specialize", [&] {
+    // Scalar inputs of the program come as tensors too; they are read once.
+    specialized = specialize(captured_, member_values(0, inputs, captured_, nullptr));
+    return specialized.graph;
+  });
+  auto written = written_inputs(specialized);
+  auto functional = pipeline.run("functionalize", [&] {
+    try {
+      return placed(functionalize(specialized));
+    } catch (const Error&) {
+      // Always right, if not fast: the whole model as one call, member by member, which coverage() counts.
+      return placed(functionalize_whole(specialized));
+    }
+  });
+  auto canonical = pipeline.run("canonicalize", [&] { return placed(canonicalize(functional)); });
+
+  std::vector<ValueState> states;
+  std::vector<WideTensor> constants;
+  std::size_t user = 0;
+  for (const auto& input : canonical.inputs) {
+    if (input.kind == InputKind::kUser) {
+      states.push_back({inputs[user].mapped, false, inputs[user].mapped ? Layout::kFront : Layout::kShared});
+      ++user;
+      constants.emplace_back();
+      continue;
+    }
+    const bool changes =
+        std::any_of(canonical.outputs.begin(), canonical.outputs.end(), [&](const GraphOutput& output) {
+          return output.kind == OutputKind::kBufferMutation && output.target == input.target;
+        });
+    auto value = weight(input.target);
+    if (changes) {
+      // A buffer that is written may differ per member from the second pass on.
+      states.push_back({true, false, Layout::kFront});
+      constants.emplace_back();
+      if (!state_.contains(input.target)) state_[input.target] = initial_buffer(input.target);
+    } else {
+      states.push_back({value.layout != Layout::kShared, true, value.layout});
+      constants.push_back(std::move(value));
+    }
+  }
+  auto optimized = pipeline.run("optimize", [&] {
+    return placed(fuse(optimize(canonical, states, options_.strategies), options_.strategies));
+  });
+  const bool random = std::any_of(optimized.nodes.begin(), optimized.nodes.end(),
+                                  [](const Node& node) { return draws_random(node); });
+  pool_->trim();
+  const auto values = input_values(canonical, inputs);
+  auto parts_device = options_.device;
+  if (random) parts_device.record = nullptr;  // this thread changes streams between members
+  const PlanRequest request{{optimized, states, constants, members(), options_.mode == Mode::kReduceOverhead,
+                             std::move(parts_device)},
+                            values,
+                            options_.strategies,
+                            random};
+  // What draws is timed as it will run, by streams that nobody else draws from.
+  std::optional<MemberStreams> trial;
+  std::optional<MemberStreams::Active> drawing;
+  if (random) drawing.emplace(&trial.emplace(seeds_, device()));
+  const double before = elapsed();
+  Tuner tuner(*options_.costs, options_.tuning, options_.device);
+  auto planned = options_.plan ? restore(request, *options_.plan) : plan_execution(request, tuner, *pool_);
+  const double tuning = elapsed() - before;
+  drawing.reset();
+  pipeline.note("widen", elapsed(), [&] { return print(optimized, planned.plan); });
+  pipeline.note("compile", elapsed(), [&] {
+    return std::to_string(planned.execution.instructions()) + " instructions; " +
+           describe(planned.schedule, members(), device()) + "\n";
+  });
+  return {std::move(specialized.graph),
+          std::move(written),
+          std::move(canonical),
+          std::move(optimized),
+          std::move(states),
+          std::move(planned),
+          pipeline.records(),
+          elapsed(),
+          tuning,
+          random};
+}
+
+std::vector<WideTensor> WideModel::input_values(const Graph& graph,
+                                                std::span<const ModelInput> inputs) const {
+  std::vector<WideTensor> values;
+  std::size_t user = 0;
+  for (const auto& input : graph.inputs) {
+    if (input.kind == InputKind::kUser) {
+      const auto& given = inputs[user++];
+      values.push_back({on(device(), given.tensor), given.mapped ? Layout::kFront : Layout::kShared});
+    } else if (const auto state = state_.find(input.target); state != state_.end()) {
+      values.push_back({state->second, Layout::kFront});
+    } else {
+      values.emplace_back();
+    }
+  }
+  return values;
+}
+
+at::Tensor WideModel::initial_buffer(const std::string& fqn) const {
+  std::vector<at::Tensor> all;
+  for (const auto& member : members_) all.push_back(member.tensors.at(fqn));
+  return at::stack(all).to(device());
+}
+
+std::vector<ExecutionOutput> WideModel::run_named(const Build& built, std::span<const ModelInput> inputs) {
+  try {
+    return built.planned.execution.run(input_values(built.canonical, inputs), *pool_);
+  } catch (const MemberFault& fault) {
+    throw fault.named(members_[static_cast<std::size_t>(fault.member())].name);
+  }
+}
+
+std::vector<ModelOutput> WideModel::forward(std::span<const ModelInput> inputs) {
+  const auto& built = build(inputs);
+  const c10::InferenceMode guard;
+  std::optional<MemberStreams::Active> active;
+  if (built.random) {
+    if (!streams_) streams_ = std::make_unique<MemberStreams>(seeds_, device());
+    active.emplace(streams_.get());
+  }
+  auto results = run_named(built, inputs);
+  std::vector<ModelOutput> outputs;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto& output = built.canonical.outputs[i];
+    ModelOutput one{output.target, std::move(results[i].parts), results[i].mapped, {}};
+    if (output.kind == OutputKind::kBufferMutation) {
+      auto tensor = one.stacked();
+      if (!one.mapped) tensor = tensor.expand(state_.at(output.target).sizes());
+      state_[output.target] = std::move(tensor);
+      continue;
+    }
+    if (!output.value.ref()) one.constant = output.value, one.parts.clear();
+    outputs.push_back(std::move(one));
+  }
+  // The next pass reads the written buffers: what the caller does to an output must not change them.
+  for (auto& output : outputs) {
+    for (auto& part : output.parts) {
+      const bool kept = std::any_of(state_.begin(), state_.end(), [&](const auto& buffer) {
+        return part.has_storage() && part.storage().is_alias_of(buffer.second.storage());
+      });
+      if (kept) part = part.clone();
+    }
+  }
+  return outputs;
+}
+
+void WideModel::poison() {
+  pool_->poison();
+  for (auto& [key, kept] : builds_) kept.build->planned.execution.poison();
+}
+
+void WideModel::reset() {
+  streams_.reset();
+  for (auto& [fqn, tensor] : state_) tensor = initial_buffer(fqn);
+}
+
+std::int64_t WideModel::weight_bytes() const {
+  std::int64_t bytes = 0;
+  std::set<const void*> counted;
+  for (const auto& [fqn, value] : weights_) {
+    if (counted.insert(value.tensor.const_data_ptr()).second)
+      bytes += static_cast<std::int64_t>(value.tensor.nbytes());
+  }
+  return bytes;
+}
+
+Coverage coverage(const Build& build) {
+  Coverage result;
+  const auto& plan = build.plan();
+  for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
+    const auto& node = plan.nodes[i];
+    if (node.strategy == kConstantStrategy || plan.at_build(build.optimized.nodes[i])) {
+      ++result.constant;
+      continue;
+    }
+    if (node.strategy == kSharedStrategy) {
+      ++result.shared;
+    } else {
+      ++result.nodes;
+    }
+    if (node.strategy != kSequential.name) continue;
+    ++result.sequential;
+    ++result.sequential_ops[build.optimized.nodes[i].op];
+  }
+  result.conversions = static_cast<std::int64_t>(plan.conversions.size());
+  result.copies = plan.copying_conversions();
+  result.schedule = describe(build.planned.schedule, plan.members, build.optimized.device);
+  return result;
+}
+
+}  // namespace wide

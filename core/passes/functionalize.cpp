@@ -1,0 +1,531 @@
+#include "core/passes/functionalize.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "core/aten/torch_bridge.h"
+#include "core/eager/higher_order.h"
+#include "core/eager/operators.h"
+#include "core/ir/rewriter.h"
+#include "core/passes/canonicalize_rules.h"
+#include "core/passes/infer.h"
+#include "core/passes/pure_form.h"
+#include "core/passes/view_inverse.h"
+#include "formats/error.h"
+
+namespace wide {
+namespace {
+
+constexpr std::string_view kStage = "functionalize";
+
+bool is_true(const Argument& argument) {
+  const auto* flag = std::get_if<bool>(&argument.value);
+  return flag && *flag;
+}
+
+// batch_norm and instance_norm write their running statistics without saying so in their schema.
+struct HiddenWrite {
+  std::string_view op;
+  std::size_t mean, variance, training;
+};
+constexpr HiddenWrite kHiddenWrites[] = {{"aten.batch_norm.default", 3, 4, 5},
+                                         {"aten.instance_norm.default", 3, 4, 5}};
+
+const HiddenWrite* hidden_write(const Node& node) {
+  for (const auto& write : kHiddenWrites) {
+    if (node.op == write.op && is_true(node.arguments[write.training]) && node.arguments[write.mean].ref()) {
+      return &write;
+    }
+  }
+  return nullptr;
+}
+
+// A tensor that changes its shape in place (x.transpose_(0, 1)) is a view of what it was, and every later use
+// of it, under whatever name, means that view.
+Specialized with_views_for_metadata(const Specialized& specialized) {
+  auto renamed = specialized;
+  auto& graph = renamed.graph;
+  std::unordered_map<ValueId, ValueId> object, now;  // the first name of a tensor; what that means now
+  const auto first = [&](ValueId id) {
+    const auto found = object.find(id);
+    return found == object.end() ? id : found->second;
+  };
+  const auto current = [&](ValueId id) {
+    const auto found = now.find(first(id));
+    return Argument{ValueRef{found == now.end() ? id : found->second}};
+  };
+  for (auto& node : graph.nodes) {
+    const auto written = written_arguments(node);
+    const auto* self = written.empty() ? nullptr : node.arguments[written[0]].ref();
+    const auto tensor = self ? std::optional(first(self->id)) : std::nullopt;
+    for (auto& argument : node.arguments) map_uses(argument, current);
+    for (auto& id : node.results) {
+      if (id < 0) continue;
+      auto& alias = renamed.alias_of[static_cast<std::size_t>(id)];
+      if (alias) alias = current(*alias).ref()->id;
+      if (tensor && alias) object[id] = *tensor;
+    }
+    const auto view = view_form(node);
+    if (!view || !tensor || node.results.size() != 1 || node.results[0] < 0) continue;
+    node.op = view->op;
+    now[*tensor] = node.results[0];
+  }
+  for (auto& output : graph.outputs) map_uses(output.value, current);
+  for (const auto& input : graph.inputs) {
+    const bool kept = input.kind == InputKind::kBuffer || input.kind == InputKind::kParameter;
+    if (!kept || !now.contains(input.value)) continue;
+    const auto changed = now.at(input.value);
+    const auto before = concrete(graph.values[static_cast<std::size_t>(input.value)]),
+               after = concrete(graph.values[static_cast<std::size_t>(changed)]);
+    if (before.shape != after.shape)
+      throw Error(std::string(kStage),
+                  "the pass turns '" + input.target + "' from " + shape_text(before.shape) + " into " +
+                      shape_text(after.shape) +
+                      " in place, so that no two passes are alike; export the model with " +
+                      "the change made on a copy (swapaxes for swapaxes_)");
+    graph.outputs.push_back({{ValueRef{changed}}, OutputKind::kBufferMutation, input.target});
+  }
+  return renamed;
+}
+
+// Note [Aliases]
+// Every value is a root with memory of its own, or derives from a parent by a view node. A write replaces the
+// root's current value and raises its version; a derived value with an older version is computed again from
+// its parent when it is used next. A write through a view is first carried to the parent by the view's
+// inverse.
+class Functionalizer {
+ public:
+  explicit Functionalizer(const Specialized& specialized)
+      : old_(specialized.graph),
+        alias_of_(specialized.alias_of),
+        rewriter_(old_),
+        state_(old_.values.size()) {}
+
+  Graph run() {
+    for (const auto& node : old_.nodes) step(node);
+    for (const auto& output : old_.outputs) for_each_use(output.value, [&](ValueId id) { refresh(id); });
+    rewriter_.copy_outputs();
+    for (const auto& input : old_.inputs) {
+      const bool kept = input.kind == InputKind::kBuffer || input.kind == InputKind::kParameter;
+      const auto& outputs = old_.outputs;
+      const bool is_output = std::any_of(outputs.begin(), outputs.end(), [&](const GraphOutput& output) {
+        return output.kind == OutputKind::kBufferMutation && output.target == input.target;
+      });
+      if (!kept || is_output || at(input.value).version == 0) continue;
+      rewriter_.graph().outputs.push_back(
+          {rewriter_.bound(input.value), OutputKind::kBufferMutation, input.target});
+    }
+    return std::move(rewriter_.graph());
+  }
+
+ private:
+  struct State {
+    std::optional<ValueId> parent;  ///< shares memory with it
+    const Node* view = nullptr;     ///< how it derives; null: it is the parent under another name
+    std::size_t result = 0;         ///< which result of the view
+    int version = 0;                ///< roots: number of writes; others: the root's version they were made at
+  };
+
+  State& at(ValueId id) { return state_[static_cast<std::size_t>(id)]; }
+  ConcreteType type(ValueId id) const { return concrete(old_.values[static_cast<std::size_t>(id)]); }
+  const std::string& name(ValueId id) const { return old_.values[static_cast<std::size_t>(id)].name; }
+
+  ValueId root(ValueId id) {
+    while (at(id).parent) id = *at(id).parent;
+    return id;
+  }
+
+  void refresh(ValueId id) {
+    auto& state = at(id);
+    if (!state.parent) return;
+    const auto current = at(root(id)).version;
+    if (state.version == current) return;
+    refresh(*state.parent);
+    if (!state.view) {
+      rewriter_.bind(id, rewriter_.bound(*state.parent));
+    } else {
+      for_each_use(*state.view, [&](ValueId used) { refresh(used); });
+      std::vector<Argument> arguments;
+      for (const auto& argument : state.view->arguments) arguments.push_back(rewriter_.map(argument));
+      std::vector<std::optional<TensorType>> types;
+      for (const auto result : state.view->results) {
+        types.push_back(result >= 0 ? std::optional(as_type(type(result))) : std::nullopt);
+      }
+      const auto results =
+          rewriter_.emit(state.view->op, std::move(arguments), types, name(id), state.view->module_path);
+      rewriter_.bind(id, {ValueRef{results[state.result]}});
+    }
+    state.version = current;
+  }
+
+  // The memory of `id` now holds `value`.
+  void assign(const Node& writer, ValueId id, ValueId value) {
+    auto& state = at(id);
+    rewriter_.bind(id, {ValueRef{value}});
+    if (!state.parent) {
+      ++state.version;
+      return;
+    }
+    const auto parent = *state.parent;
+    if (!state.view) {
+      assign(writer, parent, value);
+    } else {
+      refresh(parent);
+      assign(writer, parent, written_parent(writer, state, parent, value));
+    }
+    at(id).version = at(root(id)).version;
+  }
+
+  // What `parent` holds once its view has been given `value`.
+  ValueId written_parent(const Node& writer, const State& state, ValueId parent, ValueId value) {
+    if (state.view->op == "aten.expand.default" && !type(parent).varies)
+      return first_of_expanded(writer, parent, value);
+    const auto inverse =
+        type(parent).varies ? std::nullopt : invert_view(*state.view, state.result, type(parent));
+    if (!inverse) return write_through(writer, state, parent, value);
+    std::vector<Argument> arguments;
+    for (const auto& argument : inverse->arguments) {
+      const auto* ref = argument.ref();
+      if (!ref) {
+        arguments.push_back(argument);
+      } else {
+        arguments.push_back(ref->id == kInverseParent ? rewriter_.bound(parent) : Argument{ValueRef{value}});
+      }
+    }
+    return rewriter_.emit(inverse->op, std::move(arguments), type(parent), name(parent), writer.module_path);
+  }
+
+  // PyTorch writes into an expanded tensor only what is the same all along its expanded axes: the first of it
+  // is what the parent holds.
+  ValueId first_of_expanded(const Node& writer, ValueId parent, ValueId value) {
+    auto part = concrete(rewriter_.value(value));
+    const auto kept = type(parent);
+    if (part.elements() == 0 && kept.elements() != 0) return rewriter_.bound(parent).ref()->id;
+    const auto take = [&](std::string op, std::vector<Argument> arguments) {
+      arguments.insert(arguments.begin(), {ValueRef{value}});
+      value = rewriter_.emit(std::move(op), std::move(arguments), part, name(parent), writer.module_path);
+    };
+    while (part.rank() > kept.rank()) {
+      part.shape.erase(part.shape.begin());
+      take("aten.select.int", {{std::int64_t{0}}, {std::int64_t{0}}});
+    }
+    for (std::int64_t i = 0; i < kept.rank(); ++i) {
+      auto& size = part.shape[static_cast<std::size_t>(i)];
+      if (size == kept.shape[static_cast<std::size_t>(i)]) continue;
+      size = 1;
+      take("aten.slice.Tensor", {{i}, {std::int64_t{0}}, {std::int64_t{1}}, {std::int64_t{1}}});
+    }
+    return value;
+  }
+
+  // A view without an inverse: on a copy of the parent the view is taken and written.
+  ValueId write_through(const Node& writer, const State& state, ValueId parent, ValueId value) {
+    Body body;
+    const auto copy = body.add("aten.clone.default", {body.input(rewriter_.bound(parent)), {}});
+    const auto source = body.input({ValueRef{value}});
+    auto view = *state.view;
+    for (auto& argument : view.arguments) {
+      map_uses(argument, [&](ValueId id) {
+        if (id == parent) return copy;
+        refresh(id);
+        return body.input(rewriter_.bound(id));
+      });
+    }
+    const auto views = body.add(view);
+    body.add("aten.copy_.default", {views[state.result], source, {false}});
+    body.output(copy);
+    return call(std::move(body), {as_type(type(parent))}, name(parent), writer.module_path)[0];
+  }
+
+  // A graph that runs member by member, made node by node.
+  class Body {
+   public:
+    // What stands in the body for `outer`, an argument of the graph around it.
+    Argument input(const Argument& outer) {
+      if (!outer.ref()) return outer;
+      operands_.push_back(outer);
+      const auto id = graph_->add_value("x" + std::to_string(graph_->values.size()), true);
+      graph_->inputs.push_back({id, InputKind::kUser, graph_->values[static_cast<std::size_t>(id)].name});
+      return {ValueRef{id}};
+    }
+    Argument add(std::string op, std::vector<Argument> arguments) {
+      return add(Node{std::move(op), std::move(arguments), {0}, ""})[0];
+    }
+    // `node` in terms of the body; its results are made anew.
+    std::vector<Argument> add(Node node) {
+      std::vector<Argument> results;
+      for (auto& id : node.results) {
+        id = graph_->add_value("y" + std::to_string(graph_->values.size()), true);
+        results.push_back({ValueRef{id}});
+      }
+      graph_->nodes.push_back(std::move(node));
+      return results;
+    }
+    void output(const Argument& value) { graph_->outputs.push_back({value}); }
+    Argument operands() const { return {operands_}; }
+    std::shared_ptr<const Graph> take() { return std::move(graph_); }
+
+   private:
+    std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
+    Argument::List operands_;
+  };
+
+  std::vector<ValueId> call(Body body, const std::vector<std::optional<TensorType>>& types,
+                            const std::string& stem, const std::string& module_path) {
+    const auto results = rewriter_.emit(std::string(kCall), {body.operands()}, types, stem, module_path);
+    rewriter_.graph().nodes.back().bodies = {body.take()};
+    return results;
+  }
+
+  void step(const Node& node) {
+    for_each_use(node, [&](ValueId id) { refresh(id); });
+    if (!written_arguments(node).empty()) return write(node);
+    if (const auto* hidden = hidden_write(node)) return write_statistics(node, *hidden);
+    rewriter_.copy(node);
+    for (std::size_t i = 0; i < node.results.size(); ++i) {
+      const auto id = node.results[i];
+      if (id < 0) continue;
+      if (const auto parent = alias_of_[static_cast<std::size_t>(id)]) {
+        at(id) = {*parent, &node, i, at(root(*parent)).version};
+      }
+    }
+  }
+
+  void write(const Node& node) {
+    std::vector<ValueId> targets;
+    for (const auto index : written_arguments(node))
+      for_each_use(node.arguments[index], [&](ValueId id) { targets.push_back(id); });
+    for (const auto id : node.results) {
+      if (id < 0 || !alias(id) || type(id) == type(*alias(id))) continue;
+      throw Error(std::string(kStage),
+                  describe(old_, node) + ": changes the shape or dtype of a tensor in place");
+    }
+    std::vector<ValueId> values = computed_purely(node, targets);
+    if (values.empty()) values = computed_on_copies(node, targets);
+    for (std::size_t i = 0; i < targets.size(); ++i) assign(node, targets[i], values[i]);
+    for (const auto id : node.results) {
+      if (id < 0 || !alias(id)) continue;
+      refresh(*alias(id));
+      rewriter_.bind(id, rewriter_.bound(*alias(id)));
+      at(id) = {*alias(id), nullptr, 0, at(root(*alias(id))).version};
+    }
+  }
+
+  std::optional<ValueId> alias(ValueId id) const { return alias_of_[static_cast<std::size_t>(id)]; }
+
+  // The new values of `targets` by an operator that gives them; none where there is no such operator.
+  std::vector<ValueId> computed_purely(const Node& node, const std::vector<ValueId>& targets) {
+    auto form = pure_form(node);
+    if (!form) return {};
+    for (const auto id : node.results) {
+      if (id >= 0 && !alias(id)) return {};  // something else that it gives is wanted, too
+    }
+    for (auto& argument : form->arguments) argument = rewriter_.map(argument);
+    Node pure{form->op, form->arguments, {}, node.module_path};
+    const auto types = infer_results(rewriter_.graph(), pure);
+    std::vector<std::optional<TensorType>> wanted(targets.size());
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      auto given = type(targets[i]);
+      if (types && i < types->size() && (*types)[i]) {
+        given.dtype = (*types)[i]->dtype;
+        if (!given.varies) given.shape = (*types)[i]->shape;
+      }
+      wanted[i] = as_type(given);
+    }
+    auto values = rewriter_.emit(std::move(pure.op), std::move(pure.arguments), wanted, name(targets[0]),
+                                 node.module_path);
+    for (std::size_t i = 0; i < targets.size(); ++i) values[i] = as_target(node, values[i], targets[i]);
+    return values;
+  }
+
+  // In place keeps the dtype and shape of what is written; the pure operator has its own.
+  ValueId as_target(const Node& node, ValueId value, ValueId target) {
+    auto given = concrete(rewriter_.value(value));
+    const auto kept = type(target);
+    if (given.dtype != kept.dtype) {
+      given.dtype = kept.dtype;
+      value = rewriter_.emit("aten.to.dtype", {{ValueRef{value}}, {kept.dtype}, {false}, {false}, {}}, given,
+                             name(target), node.module_path);
+    }
+    if (given.shape == kept.shape) return value;
+    return rewriter_.emit("aten.expand.default", {{ValueRef{value}}, int_list(kept.shape), {false}}, kept,
+                          name(target), node.module_path);
+  }
+
+  // The same by the operator itself on copies, member by member; what else it gives is bound.
+  std::vector<ValueId> computed_on_copies(const Node& node, const std::vector<ValueId>& targets) {
+    Body body;
+    std::unordered_map<ValueId, Argument> inner;
+    const auto is_target = [&](ValueId id) {
+      return std::find(targets.begin(), targets.end(), id) != targets.end();
+    };
+    auto copied = node;
+    for (auto& argument : copied.arguments) {
+      map_uses(argument, [&](ValueId id) {
+        if (const auto known = inner.find(id); known != inner.end()) return known->second;
+        auto value = body.input(rewriter_.bound(id));
+        if (is_target(id) && value.ref()) value = body.add("aten.clone.default", {value, {}});
+        return inner.emplace(id, value).first->second;
+      });
+    }
+    const auto results = body.add(copied);
+    std::vector<std::optional<TensorType>> types;
+    for (const auto id : targets) {
+      body.output(inner.at(id));
+      types.emplace_back(as_type(type(id)));
+    }
+    std::vector<ValueId> others;
+    for (std::size_t i = 0; i < node.results.size(); ++i) {
+      if (node.results[i] < 0 || alias(node.results[i])) continue;
+      body.output(results[i]);
+      types.emplace_back(as_type(type(node.results[i])));
+      others.push_back(node.results[i]);
+    }
+    auto values = call(std::move(body), types, name(targets[0]), node.module_path);
+    for (std::size_t i = 0; i < others.size(); ++i)
+      rewriter_.bind(others[i], {ValueRef{values[targets.size() + i]}});
+    values.resize(targets.size());
+    return values;
+  }
+
+  void write_statistics(const Node& node, const HiddenWrite& hidden) {
+    const auto mean = node.arguments[hidden.mean].ref()->id,
+               variance = node.arguments[hidden.variance].ref()->id;
+    const auto [new_mean, new_variance] = node.op == "aten.batch_norm.default"
+                                              ? batch_statistics(node, mean, variance)
+                                              : instance_statistics(node, mean, variance);
+    assign(node, mean, new_mean);
+    assign(node, variance, new_variance);
+  }
+
+  enum { kInput, kWeight, kBias, kMean, kVariance, kTraining, kMomentum, kEps, kCudnn };
+
+  std::pair<ValueId, ValueId> batch_statistics(const Node& node, ValueId mean, ValueId variance) {
+    std::vector<Argument> arguments;
+    for (const auto index : {kInput, kWeight, kBias, kMean, kVariance, kTraining, kMomentum, kEps}) {
+      arguments.push_back(rewriter_.map(node.arguments[index]));
+    }
+    const auto results =
+        rewriter_.emit("aten._native_batch_norm_legit_functional.default", std::move(arguments),
+                       {as_type(type(node.results[0])), std::nullopt, std::nullopt, as_type(type(mean)),
+                        as_type(type(variance))},
+                       name(node.results[0]), node.module_path);
+    rewriter_.bind(node.results[0], {ValueRef{results[0]}});
+    return {results[3], results[4]};
+  }
+
+  // ATen normalises every sample on its own and moves the running values towards the batch's mean of their
+  // statistics.
+  std::pair<ValueId, ValueId> instance_statistics(const Node& node, ValueId mean, ValueId variance) {
+    std::vector<Argument> arguments;
+    for (const auto index : {kInput, kWeight, kBias, kMean, kVariance, kTraining, kMomentum, kEps, kCudnn}) {
+      const bool running = index == kMean || index == kVariance;
+      arguments.push_back(running ? Argument{} : rewriter_.map(node.arguments[index]));
+    }
+    const auto input = type(node.arguments[kInput].ref()->id);
+    const auto output =
+        rewriter_.emit(node.op, std::move(arguments), input, name(node.results[0]), node.module_path);
+    rewriter_.bind(node.results[0], {ValueRef{output}});
+    Argument::List spatial;
+    for (std::int64_t dim = 2; dim < input.rank(); ++dim) spatial.push_back({dim});
+    const TensorType each = as_type({type(mean).dtype, {input.shape[0], input.shape[1]}});
+    const auto statistics =
+        rewriter_.emit("aten.var_mean.correction",
+                       {rewriter_.map(node.arguments[kInput]), {spatial}, {std::int64_t{1}}, {false}},
+                       {each, each}, name(mean), node.module_path);
+    return {moved(node, mean, statistics[1]), moved(node, variance, statistics[0])};
+  }
+
+  // running + momentum * (mean over the batch - running)
+  ValueId moved(const Node& node, ValueId running, ValueId each) {
+    const auto running_type = type(running);
+    const auto batch =
+        rewriter_.emit("aten.mean.dim", {{ValueRef{each}}, {Argument::List{{std::int64_t{0}}}}, {false}, {}},
+                       running_type, name(running), node.module_path);
+    return rewriter_.emit("aten.lerp.Scalar",
+                          {rewriter_.bound(running), {ValueRef{batch}}, node.arguments[kMomentum]},
+                          running_type, name(running), node.module_path);
+  }
+
+  const Graph& old_;
+  const std::vector<std::optional<ValueId>>& alias_of_;
+  Rewriter rewriter_;
+  std::vector<State> state_;
+};
+
+}  // namespace
+
+Graph functionalize(const Specialized& specialized) {
+  const auto renamed = with_views_for_metadata(specialized);
+  return Functionalizer(renamed).run();
+}
+
+Graph functionalize_whole(const Specialized& specialized) {
+  const auto& old = specialized.graph;
+  const auto written = written_inputs(specialized);
+  Rewriter inner(old);
+  for (std::size_t i = 0; i < old.inputs.size(); ++i) {
+    inner.graph().inputs[i].kind = InputKind::kUser;
+    if (!written[i]) continue;
+    const auto id = old.inputs[i].value;
+    inner.bind(id, {ValueRef{inner.emit("aten.clone.default", {inner.bound(id), {}},
+                                        concrete(old.values[static_cast<std::size_t>(id)]), "copy", "")}});
+  }
+  for (const auto& node : old.nodes) inner.copy(node);
+
+  Rewriter outer(old);
+  Node call{std::string(kCall), {}, {}, ""};
+  Argument::List operands;
+  for (const auto& input : old.inputs) operands.push_back(outer.bound(input.value));
+  call.arguments = {{std::move(operands)}};
+  std::vector<GraphOutput> outputs;
+  const auto give = [&](const GraphOutput& output) {
+    auto copied = output;
+    if (const auto* ref = output.value.ref()) {
+      inner.graph().outputs.push_back({inner.bound(ref->id)});
+      const auto& value = old.values[static_cast<std::size_t>(ref->id)];
+      const auto id = outer.emit_value(value);
+      call.results.push_back(id);
+      copied.value = {ValueRef{id}};
+    }
+    outputs.push_back(std::move(copied));
+  };
+  for (const auto& output : old.outputs) give(output);
+  for (std::size_t i = 0; i < old.inputs.size(); ++i) {
+    const auto kind = old.inputs[i].kind;
+    if (written[i] && (kind == InputKind::kBuffer || kind == InputKind::kParameter))
+      give({{ValueRef{old.inputs[i].value}}, OutputKind::kBufferMutation, old.inputs[i].target});
+  }
+  call.bodies = {std::make_shared<const Graph>(std::move(inner.graph()))};
+  auto graph = std::move(outer.graph());
+  graph.nodes.push_back(std::move(call));
+  graph.outputs = std::move(outputs);
+  return graph;
+}
+
+std::vector<bool> written_inputs(const Specialized& specialized) {
+  const auto& graph = specialized.graph;
+  std::unordered_map<ValueId, std::size_t> inputs;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) inputs[graph.inputs[i].value] = i;
+  std::vector<bool> written(graph.inputs.size(), false);
+  const auto mark = [&](ValueId id) {
+    while (specialized.alias_of[static_cast<std::size_t>(id)])
+      id = *specialized.alias_of[static_cast<std::size_t>(id)];
+    if (const auto found = inputs.find(id); found != inputs.end()) written[found->second] = true;
+  };
+  for (const auto& node : graph.nodes) {
+    for (const auto index : written_arguments(node)) {
+      for_each_use(node.arguments[index], mark);
+    }
+    if (const auto* hidden = hidden_write(node)) {
+      for_each_use(node.arguments[hidden->mean], mark);
+      for_each_use(node.arguments[hidden->variance], mark);
+    }
+  }
+  return written;
+}
+
+}  // namespace wide

@@ -1,0 +1,168 @@
+#include "core/passes/fuse.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/ir/rewriter.h"
+#include "core/strategy/activation.h"
+#include "core/strategy/low_rank.h"
+#include "core/strategy/sequential.h"
+
+namespace wide {
+namespace {
+
+class Fuser {
+ public:
+  Fuser(const Graph& graph, const StrategyChoice& choice)
+      : graph_(graph), choice_(choice), connections_(graph), rewriter_(graph) {}
+
+  Graph run() {
+    for (const auto& node : graph_.nodes) {
+      if (const auto* layer = layer_before(node)) {
+        join(*layer, node);
+      } else if (const auto change = change_in(node)) {
+        add_change(*change, node);
+      } else if (!waits(node) && !part_of_change(node)) {
+        rewriter_.copy(node);
+      }
+    }
+    rewriter_.copy_outputs();
+    return std::move(rewriter_.graph());
+  }
+
+ private:
+  const Value& value(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)]; }
+
+  // The layer that `node`, an activation, becomes part of.
+  const Node* layer_before(const Node& node) const {
+    if (!activation_of(node) || node.results[0] < 0) return nullptr;
+    const auto* input = node.arguments[0].ref();
+    if (!input || wanted_strategy(choice_, graph_, node, find_primitive(node.op)).must) return nullptr;
+    const auto* layer = connections_.maker[static_cast<std::size_t>(input->id)];
+    if (!layer || layer->op != "aten.linear.default" || depends_on_data(graph_, *layer)) return nullptr;
+    if (connections_.reads[static_cast<std::size_t>(input->id)] != 1) return nullptr;
+    return choice_.by_value.contains("%" + value(input->id).name) ? nullptr : layer;
+  }
+
+  // The node is a layer that its activation brings along.
+  bool waits(const Node& node) const {
+    if (node.op != "aten.linear.default" || node.results[0] < 0) return false;
+    const auto* reader = connections_.reader[static_cast<std::size_t>(node.results[0])];
+    return reader && layer_before(*reader) == &node;
+  }
+
+  void join(const Node& layer, const Node& node) {
+    auto arguments = layer.arguments;
+    for (auto& argument : arguments) argument = rewriter_.map(argument);
+    arguments.push_back({std::string(activation_of(node)->name)});
+    const auto result = node.results[0];
+    rewriter_.bind(
+        result, {ValueRef{rewriter_.emit(std::string(kLinearActivation), std::move(arguments),
+                                         concrete(value(result)), value(result).name, layer.module_path)}});
+  }
+
+  // What an adapter adds to its layer: scale · (left · right), where right has few rows.
+  struct Change {
+    const Node* product;  ///< matmul, or linear without a bias
+    const Node* scaled;   ///< the multiplication by a number, or null
+    double scale;
+    std::size_t base;  ///< argument of the addition that the change is added to
+  };
+
+  // The user left the node open, and nothing but its one reader needs its result.
+  bool is_free(const Node& node, bool read_once) const {
+    if (node.results.size() != 1 || node.results[0] < 0 || depends_on_data(graph_, node)) return false;
+    if (wanted_strategy(choice_, graph_, node, find_primitive(node.op)).must) return false;
+    const auto id = static_cast<std::size_t>(node.results[0]);
+    return !read_once || connections_.reads[id] == 1;
+  }
+
+  const Node* made_by(const Argument& argument) const {
+    const auto* ref = argument.ref();
+    const auto* maker = ref ? connections_.maker[static_cast<std::size_t>(ref->id)] : nullptr;
+    return maker && is_free(*maker, true) ? maker : nullptr;
+  }
+
+  static std::optional<double> number(const Argument& argument) {
+    if (const auto* real = std::get_if<double>(&argument.value)) return *real;
+    if (const auto* whole = std::get_if<std::int64_t>(&argument.value)) return static_cast<double>(*whole);
+    return std::nullopt;
+  }
+
+  // A product whose right factor is one matrix of few rows, for each row of a left factor of rank 2 and more.
+  bool is_low_rank(const Node& node) const {
+    const bool linear = node.op == "aten.linear.default" && node.arguments[2].is_none();
+    if (node.op != "aten.matmul.default" && !linear) return false;
+    const auto *left = node.arguments[0].ref(), *right = node.arguments[1].ref();
+    if (!left || !right) return false;
+    const auto shape = concrete(value(right->id)).shape;
+    const auto rows = concrete(value(left->id));
+    if (rows.elements() == 0 || concrete(value(right->id)).elements() == 0) return false;
+    return rows.rank() >= 2 && shape.size() == 2 && shape[linear ? 1 : 0] <= kMostRank;
+  }
+
+  std::optional<Change> change_in(const Node& node) const {
+    if (node.op != "aten.add.Tensor" || number(node.arguments[2]) != 1.0 || !is_free(node, false))
+      return std::nullopt;
+    const auto type = concrete(value(node.results[0]));
+    if (type.dtype != at::kFloat && type.dtype != at::kDouble) return std::nullopt;
+    for (const std::size_t base : {0U, 1U}) {
+      Change change{made_by(node.arguments[1 - base]), nullptr, 1, base};
+      if (change.product && change.product->op == "aten.mul.Tensor") {
+        const auto scale = number(change.product->arguments[1]);
+        if (!scale) continue;
+        change.scaled = change.product, change.scale = *scale;
+        change.product = made_by(change.scaled->arguments[0]);
+      }
+      const auto* other = node.arguments[base].ref();
+      if (!change.product || !other || !is_low_rank(*change.product)) continue;
+      if (concrete(value(other->id)) == type && concrete(value(change.product->results[0])) == type)
+        return change;
+    }
+    return std::nullopt;
+  }
+
+  // The node is brought along by the addition that it is part of a change in.
+  bool part_of_change(const Node& node) const {
+    if (node.results.empty() || node.results[0] < 0) return false;
+    const auto* reader = connections_.reader[static_cast<std::size_t>(node.results[0])];
+    if (reader && reader->op == "aten.mul.Tensor" && reader->results[0] >= 0 && &node != reader)
+      reader = connections_.reader[static_cast<std::size_t>(reader->results[0])];
+    const auto change = reader ? change_in(*reader) : std::nullopt;
+    return change && (change->product == &node || change->scaled == &node);
+  }
+
+  void add_change(const Change& change, const Node& node) {
+    auto right = rewriter_.map(change.product->arguments[1]);
+    if (change.product->op == "aten.linear.default") {
+      auto type = concrete(value(change.product->arguments[1].ref()->id));
+      std::swap(type.shape[0], type.shape[1]);
+      const Argument axes{Argument::List{{std::int64_t{1}}, {std::int64_t{0}}}};
+      right = {ValueRef{rewriter_.emit("aten.permute.default", {right, axes}, type, "transposed",
+                                       change.product->module_path)}};
+    }
+    const auto result = node.results[0];
+    rewriter_.bind(result,
+                   {ValueRef{rewriter_.emit(std::string(kAddMatmul),
+                                            {rewriter_.map(node.arguments[change.base]),
+                                             rewriter_.map(change.product->arguments[0]),
+                                             right,
+                                             {change.scale}},
+                                            concrete(value(result)), value(result).name, node.module_path)}});
+  }
+
+  const Graph& graph_;
+  const StrategyChoice& choice_;
+  Connections connections_;
+  Rewriter rewriter_;
+};
+
+}  // namespace
+
+Graph fuse(const Graph& graph, const StrategyChoice& choice) {
+  if (choice.all == kSequential.name) return graph;
+  return Fuser(graph, choice).run();
+}
+
+}  // namespace wide

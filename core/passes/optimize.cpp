@@ -1,0 +1,143 @@
+#include "core/passes/optimize.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/ir/rewriter.h"
+#include "core/passes/canonicalize.h"
+#include "core/strategy/sequential.h"
+
+namespace wide {
+namespace {
+
+enum NormArgument { kInput, kGamma, kBeta, kMean, kVariance, kTraining, kMomentum, kEpsilon };
+enum LayerArgument { kX, kWeight, kBias };
+
+// Layers whose weight can be scaled per output channel, and the axis of the weight that those are on.
+struct FoldableLayer {
+  std::string_view op;
+  std::size_t channel_axis;
+  bool one_group;  ///< only where the layer has a single group (argument 6)
+};
+constexpr std::array kLayers = {
+    FoldableLayer{"aten.conv1d.default", 0, false},
+    FoldableLayer{"aten.conv2d.default", 0, false},
+    FoldableLayer{"aten.conv3d.default", 0, false},
+    FoldableLayer{"aten.linear.default", 0, false},
+    FoldableLayer{"aten.conv_transpose1d.default", 1, true},
+    FoldableLayer{"aten.conv_transpose2d.input", 1, true},
+    FoldableLayer{"aten.conv_transpose3d.input", 1, true},
+};
+
+class Folder {
+ public:
+  Folder(const Graph& graph, const std::vector<ValueState>& inputs, const StrategyChoice& choice)
+      : graph_(graph),
+        choice_(choice),
+        connections_(graph),
+        states_(spread_states(graph, inputs)),
+        rewriter_(graph) {}
+
+  Graph run() {
+    for (const auto& node : graph_.nodes) {
+      const auto* layer = layer_before(node);
+      layer ? fold(node, *layer) : rewriter_.copy(node);
+    }
+    rewriter_.copy_outputs();
+    auto result = std::move(rewriter_.graph());
+    drop_unused(result);
+    return result;
+  }
+
+ private:
+  const Value& value(ValueId id) const { return graph_.values[static_cast<std::size_t>(id)]; }
+  bool is_constant(const Argument& argument) const {
+    const auto* ref = argument.ref();
+    return argument.is_none() || (ref && states_[static_cast<std::size_t>(ref->id)].constant);
+  }
+
+  // The layer that `node`, a batch norm, can be folded into.
+  const Node* layer_before(const Node& node) const {
+    if (node.op != "aten.batch_norm.default" || node.arguments[kTraining] != Argument{false}) return nullptr;
+    if (wanted_strategy(choice_, graph_, node, find_primitive(node.op)).must) return nullptr;
+    const auto* input = node.arguments[kInput].ref();
+    if (!input) return nullptr;
+    const auto id = static_cast<std::size_t>(input->id);
+    if (connections_.reads[id] != 1 || !connections_.maker[id]) return nullptr;
+    if (node.arguments[kMean].is_none() || node.arguments[kVariance].is_none()) return nullptr;
+    const auto& layer = *connections_.maker[id];
+    const auto known = std::find_if(kLayers.begin(), kLayers.end(),
+                                    [&](const FoldableLayer& one) { return one.op == layer.op; });
+    if (known == kLayers.end()) return nullptr;
+    if (known->one_group && layer.arguments[6] != Argument{std::int64_t{1}}) return nullptr;
+    if (depends_on_data(graph_, node) || depends_on_data(graph_, layer)) return nullptr;
+    const auto result = concrete(value(input->id));
+    if (result.dtype != at::kFloat && result.dtype != at::kDouble) return nullptr;
+    // A linear layer's features are batch norm's channels only where they are its second axis.
+    if (layer.op == "aten.linear.default" && result.rank() != 2) return nullptr;
+    // Without a batch axis the second axis is not the channels.
+    const auto* weight = layer.arguments[kWeight].ref();
+    if (!weight || (layer.op != "aten.linear.default" && concrete(value(weight->id)).rank() != result.rank()))
+      return nullptr;
+    const bool constant = is_constant(layer.arguments[kWeight]) && is_constant(layer.arguments[kBias]) &&
+                          std::all_of(node.arguments.begin() + kGamma, node.arguments.begin() + kTraining,
+                                      [&](const Argument& one) { return is_constant(one); });
+    return constant ? &layer : nullptr;
+  }
+
+  // scale = gamma / sqrt(variance + epsilon); w' = w * scale; b' = (b - mean) * scale + beta.
+  void fold(const Node& norm, const Node& layer) {
+    const auto axis = std::find_if(kLayers.begin(), kLayers.end(), [&](const FoldableLayer& one) {
+                        return one.op == layer.op;
+                      })->channel_axis;
+    const auto channels = concrete(value(norm.arguments[kMean].ref()->id));
+    const auto weight = concrete(value(layer.arguments[kWeight].ref()->id));
+    const auto make = [&](const char* op, std::vector<Argument> arguments, const ConcreteType& type) {
+      return Argument{ValueRef{rewriter_.emit(op, std::move(arguments), type, "folded", norm.module_path)}};
+    };
+    const Argument one{std::int64_t{1}};
+    const auto mean = rewriter_.map(norm.arguments[kMean]);
+    auto scale =
+        make("aten.rsqrt.default",
+             {make("aten.add.Scalar",
+                   {rewriter_.map(norm.arguments[kVariance]), norm.arguments[kEpsilon], one}, channels)},
+             channels);
+    if (!norm.arguments[kGamma].is_none())
+      scale = make("aten.mul.Tensor", {scale, rewriter_.map(norm.arguments[kGamma])}, channels);
+    auto bias = layer.arguments[kBias].is_none()
+                    ? make("aten.neg.default", {mean}, channels)
+                    : make("aten.sub.Tensor", {rewriter_.map(layer.arguments[kBias]), mean, one}, channels);
+    bias = make("aten.mul.Tensor", {bias, scale}, channels);
+    if (!norm.arguments[kBeta].is_none())
+      bias = make("aten.add.Tensor", {bias, rewriter_.map(norm.arguments[kBeta]), one}, channels);
+    auto shape = channels;
+    shape.shape.assign(weight.shape.size(), 1);
+    shape.shape[axis] = channels.shape[0];
+    Argument::List sizes;
+    for (const auto size : shape.shape) sizes.push_back({size});
+    const auto broadcast = make("aten.reshape.default", {scale, {sizes}}, shape);
+    auto arguments = layer.arguments;
+    for (auto& argument : arguments) argument = rewriter_.map(argument);
+    arguments[kWeight] =
+        make("aten.mul.Tensor", {rewriter_.map(layer.arguments[kWeight]), broadcast}, weight);
+    arguments[kBias] = bias;
+    const auto result = norm.results[0];
+    rewriter_.bind(result, {ValueRef{rewriter_.emit(layer.op, std::move(arguments), concrete(value(result)),
+                                                    value(result).name, layer.module_path)}});
+  }
+
+  const Graph& graph_;
+  const StrategyChoice& choice_;
+  Connections connections_;
+  std::vector<ValueState> states_;
+  Rewriter rewriter_;
+};
+
+}  // namespace
+
+Graph optimize(const Graph& graph, const std::vector<ValueState>& inputs, const StrategyChoice& choice) {
+  if (choice.all == kSequential.name) return graph;
+  return Folder(graph, inputs, choice).run();
+}
+
+}  // namespace wide

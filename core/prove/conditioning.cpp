@@ -1,0 +1,118 @@
+#include "core/prove/conditioning.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "core/eager/interpreter.h"
+#include "core/eager/operators.h"
+#include "core/ir/compare.h"
+#include "formats/error.h"
+
+namespace wide {
+namespace {
+
+constexpr int kRuns = 4;
+constexpr double kMargin =
+    16;  // of what the runs show: they are few, and a sum may be taken in another order
+
+// Operators without rounding whose results say which element is meant, or that stand for themselves.
+bool is_exact(const Node& node) {
+  constexpr std::array<std::string_view, 22> kExact = {
+      "arange", "bernoulli",     "ceil",      "clone",    "copy",    "empty", "eye",  "fill",
+      "floor",  "full",          "heaviside", "new",      "one_hot", "ones",  "rand", "round",
+      "sign",   "scalar_tensor", "to",        "_to_copy", "trunc",   "zeros"};
+  std::string_view op = node.op;
+  if (const auto dot = op.find('.'); dot != std::string_view::npos) op.remove_prefix(dot + 1);
+  op = op.substr(0, op.find('.'));
+  return std::any_of(kExact.begin(), kExact.end(), [&](std::string_view name) {
+    return op.starts_with(name) && (op.size() == name.size() || op[name.size()] == '_');
+  });
+}
+
+bool is_real(const at::Tensor& tensor) {
+  return tensor.defined() && (tensor.is_floating_point() || tensor.is_complex());
+}
+
+// Multiplies every rounded result with 1 - epsilon, 1 or 1 + epsilon.
+class Noise {
+ public:
+  explicit Noise(std::uint64_t seed) : generator_(at::detail::createCPUGenerator(seed)) {}
+
+  void add(const Node& node, std::span<const c10::IValue> operands, std::span<const c10::IValue> results) {
+    if (is_exact(node)) return;
+    for (const auto& result : results) {
+      if (!result.isTensor() || !is_real(result.toTensor())) continue;
+      auto tensor = result.toTensor();
+      // A view has no rounding of its own, and what is written in place must stay what the operand is.
+      const bool shares = std::any_of(operands.begin(), operands.end(), [&](const c10::IValue& operand) {
+        return operand.isTensor() && operand.toTensor().defined() && operand.toTensor().is_alias_of(tensor);
+      });
+      if (shares || tensor.is_nested() || tensor.is_sparse() || !tensor.is_non_overlapping_and_dense())
+        continue;
+      tensor.mul_(factor(tensor));
+    }
+  }
+
+  // What an operator cancels inside is seen by moving what it reads.
+  at::Tensor moved(const at::Tensor& tensor) { return is_real(tensor) ? tensor * factor(tensor) : tensor; }
+
+ private:
+  at::Tensor factor(const at::Tensor& tensor) {
+    const auto chance = at::randint(-1, 2, tensor.sizes(), generator_, at::TensorOptions(at::kDouble));
+    return chance.mul_(epsilon(tensor.scalar_type())).add_(1).to(tensor.device(), tensor.scalar_type());
+  }
+
+  at::Generator generator_;
+};
+
+}  // namespace
+
+std::vector<at::Tensor> conditioning(WideModel& model, std::int64_t i, std::span<const ModelInput> inputs) {
+  const c10::InferenceMode guard;
+  const auto own = model.run_alone(i, inputs).outputs;
+  std::vector<at::Tensor> moved(own.size());
+  const auto again = model.run_alone(i, inputs).outputs;
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    // What is not the same twice is moved by something else than rounding.
+    if (own[k].isTensor() && !same_bits(own[k].toTensor(), again[k].toTensor())) return moved;
+  }
+  for (int run = 0; run < kRuns; ++run) {
+    Noise noise(static_cast<std::uint64_t>(run) + 1);
+    std::vector<c10::IValue> others;
+    try {
+      others =
+          model
+              .run_alone(
+                  i, inputs,
+                  [&](const Node& node, auto operands, auto results) { noise.add(node, operands, results); },
+                  [&](const at::Tensor& tensor) { return noise.moved(tensor); })
+              .outputs;
+    } catch (const Error&) {
+      continue;  // a check of the model's own that rounding decides
+    }
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      if (!own[k].isTensor() || !is_real(own[k].toTensor())) continue;
+      const auto& value = own[k].toTensor();
+      const auto& other = others[k].toTensor();
+      if (value.is_nested() || other.sizes() != value.sizes()) continue;
+      const auto wide = value.is_complex() ? at::kComplexDouble : at::kDouble;
+      auto far = (other.to(wide) - value.to(wide)).abs().mul_(kMargin).nan_to_num_(0, 0, 0);
+      moved[k] = moved[k].defined() ? at::maximum(moved[k], far) : far;
+    }
+  }
+  return moved;
+}
+
+Difference ConditionedCompare::operator()(std::size_t output, const at::Tensor& got,
+                                          const at::Tensor& expected, const Tolerance& tolerance) {
+  auto difference = compare(got, expected, tolerance);
+  if (difference.agrees || !std::isfinite(difference.max_abs)) return difference;
+  if (!moved_) moved_ = conditioning(model_, i_, inputs_);
+  return (*moved_)[output].defined() ? compare(got, expected, tolerance, (*moved_)[output]) : difference;
+}
+
+}  // namespace wide

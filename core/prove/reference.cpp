@@ -1,0 +1,80 @@
+#include "core/prove/reference.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "core/eager/interpreter.h"
+#include "core/eager/operators.h"
+#include "formats/error.h"
+
+namespace wide {
+namespace {
+
+at::ScalarType widened(at::ScalarType dtype) {
+  if (at::isFloatingType(dtype)) return at::kDouble;
+  if (at::isComplexType(dtype)) return at::kComplexDouble;
+  return dtype;
+}
+
+void widen_dtypes(Argument& argument) {
+  if (auto* dtype = std::get_if<at::ScalarType>(&argument.value)) *dtype = widened(*dtype);
+  if (auto* list = std::get_if<Argument::List>(&argument.value)) {
+    for (auto& item : *list) widen_dtypes(item);
+  }
+}
+
+// Every dtype named in the graph is widened; creation operators that name none are told float64.
+Graph in_double(Graph graph) {
+  for (auto& node : graph.nodes) {
+    for (auto& body : node.bodies) body = std::make_shared<const Graph>(in_double(*body));
+    if (node.op == "aten._assert_tensor_metadata.default") continue;
+    for (auto& argument : node.arguments) widen_dtypes(argument);
+    const auto op = find_operator(node.op);
+    if (!op || node.results.empty() || node.results[0] < 0) continue;
+    const auto& type = graph.values[static_cast<std::size_t>(node.results[0])].type;
+    bool takes_tensor = false;
+    for_each_use(node, [&](ValueId) { takes_tensor = true; });
+    const auto index = argument_index(op->schema(), "dtype");
+    if (type && !takes_tensor && index && node.arguments[*index].is_none())
+      node.arguments[*index] = {widened(type->dtype)};
+  }
+  std::erase_if(graph.nodes,
+                [](const Node& node) { return node.op == "aten._assert_tensor_metadata.default"; });
+  return graph;
+}
+
+}  // namespace
+
+std::optional<std::vector<at::Tensor>> run_double(WideModel& model, std::int64_t i,
+                                                  std::span<const ModelInput> inputs) {
+  const c10::InferenceMode guard;
+  const auto graph = in_double(model.build(inputs).specialized);
+  std::vector<c10::IValue> values;
+  std::size_t user = 0;
+  for (const auto& input : graph.inputs) {
+    const auto tensor = input.kind == InputKind::kUser
+                            ? inputs[user++].member(i)
+                            : model.member_list()[static_cast<std::size_t>(i)].tensors.at(input.target);
+    const auto wide = tensor.to(graph.device, widened(tensor.scalar_type()));
+    values.emplace_back(wide.is_same(tensor) || wide.is_alias_of(tensor) ? tensor.clone() : wide);
+  }
+  try {
+    std::vector<at::Tensor> outputs;
+    const auto results = Interpreter(graph).run(values);
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      if (graph.outputs[k].kind != OutputKind::kUser) continue;
+      outputs.push_back(results[k].isTensor() ? results[k].toTensor() : at::Tensor());
+    }
+    return outputs;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+bool draws_random(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const Node& node) { return draws_random(node); });
+}
+
+}  // namespace wide

@@ -1,0 +1,88 @@
+#pragma once
+// Running a planned graph: all members in one program, in several, or in several side by side on threads.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/aten/device.h"
+#include "core/plan/plan.h"
+#include "core/run/memory_plan.h"
+#include "core/run/memory_pool.h"
+#include "core/run/program.h"
+
+namespace wide {
+
+class RecordedPass;
+
+/// How members are divided among programs, and programs among threads.
+struct Schedule {
+  std::int64_t chunk = 1;  ///< members of a program; the last has the rest
+  int workers = 1;  ///< programs at a time: each on a thread, which is all that libtorch has there; on a
+                    ///< GPU each on a stream
+  int threads = 0;  ///< libtorch's threads where `workers` is 1; 0: as many as it has outside
+  bool operator==(const Schedule&) const = default;
+};
+/// "8 members at once", "2 programs of 4 members, 2 at a time", "8 members one at a time".
+std::string describe(const Schedule& schedule, std::int64_t members, at::Device device = at::kCPU);
+
+/// What an execution gives of one output of the graph.
+struct ExecutionOutput {
+  std::vector<at::Tensor> parts;  ///< mapped: [n, …] with the n of each program in turn, or [1, …] of each
+                                  ///< member where their shapes may differ; shared: one, [d0, …]
+  bool mapped = false;
+};
+
+/// A graph ready to run by a schedule. Runs of one execution may not overlap.
+class Execution {
+ public:
+  ~Execution();
+  Execution(Execution&&) noexcept;
+  Execution& operator=(Execution&&) noexcept;
+
+  /// What an execution is made of.
+  struct Parts {
+    const Graph& graph;
+    std::span<const ValueState> inputs;     ///< of all members
+    std::span<const WideTensor> constants;  ///< of all members, by index into Graph::inputs
+    std::int64_t members;
+    bool static_memory = false;  ///< on the CPU each program has a MemoryPlan; elsewhere passes are recorded
+    ComputeDevice device = {};
+  };
+  /// `plan` is for programs of `schedule.chunk` members, `rest` for the last one where it has fewer.
+  Execution(const Parts& parts, const Schedule& schedule, const Plan& plan, const Plan* rest);
+
+  /// `inputs` by index into Graph::inputs, mapped ones [N, …]. Throws wide::Error ("run").
+  std::vector<ExecutionOutput> run(std::span<const WideTensor> inputs, MemoryPool& pool) const;
+
+  /// Fills the memory plans' slabs with 0xff.
+  void poison();
+  /// Sums over the programs.
+  MemoryPlan::Statistics memory() const;
+  /// What became of recording passes; null where they are not to be recorded.
+  const RecordedPass* recorded() const { return recorded_.get(); }
+
+  const Schedule& schedule() const { return schedule_; }
+  std::size_t instructions() const;
+
+ private:
+  struct Part {
+    std::int64_t first, count;
+    bool alone;  ///< a plan_alone() of one member
+    Program program;
+    std::unique_ptr<MemoryPlan> memory;  ///< null: all from the pool
+  };
+  std::vector<ExecutionOutput> run_parts(std::span<const WideTensor> inputs, MemoryPool& pool) const;
+  std::vector<WideTensor> run_part(const Part& part, std::span<const WideTensor> inputs,
+                                   MemoryPool& pool) const;
+
+  Schedule schedule_;
+  at::Device device_;
+  std::vector<Part> parts_;
+  std::vector<bool> mapped_outputs_;
+  std::unique_ptr<RecordedPass> recorded_;
+};
+
+}  // namespace wide

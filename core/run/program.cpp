@@ -1,0 +1,247 @@
+#include "core/run/program.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "core/aten/torch_error.h"
+#include "core/eager/operators.h"
+#include "core/strategy/member_fault.h"
+#include "core/strategy/sequential.h"
+#include "formats/error.h"
+
+namespace wide {
+namespace {
+
+const Strategy& find_strategy(const NodePlan& plan) {
+  if (plan.strategy == kSequential.name) return kSequential;
+  for (const auto& primitive : primitives()) {
+    if (primitive.name != plan.primitive) continue;
+    for (const auto& strategy : primitive.strategies) {
+      if (strategy.name == plan.strategy) return strategy;
+    }
+  }
+  throw Error("compile", "the plan names strategy '" + plan.strategy + "' of '" + plan.primitive +
+                             "', which does not exist");
+}
+
+}  // namespace
+
+class ProgramBuilder {
+ public:
+  ProgramBuilder(const Graph& graph, const Plan& plan, std::int64_t members, Program& program)
+      : graph_(graph), plan_(plan), members_(members), program_(program) {}
+
+  void build(std::span<const WideTensor> constants) {
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const auto id = graph_.inputs[i].value;
+      const auto& state = value_state(id);
+      const auto slot = new_slot(id, state.layout);
+      if (constants[i].tensor.defined()) {
+        set_constant(slot, constants[i].tensor);
+      } else {
+        program_.entries_.push_back({i, slot, state.layout});
+      }
+    }
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      node_ = static_cast<std::int32_t>(i);
+      add_node(graph_.nodes[i], plan_.nodes[i]);
+    }
+    node_ = -1;
+    for (const auto& output : graph_.outputs) add_exit(output.value);
+    free_after_last_use();
+    program_.initial_ = std::move(constants_);
+    for (const auto& constant : program_.initial_) {
+      if (constant.defined() && constant.has_storage())
+        program_.kept_.insert(constant.storage().unsafeGetStorageImpl());
+    }
+  }
+
+ private:
+  const ValueState& value_state(ValueId id) const { return plan_.values[static_cast<std::size_t>(id)]; }
+  ConcreteType type(ValueId id) const { return concrete(graph_.values[static_cast<std::size_t>(id)]); }
+
+  std::size_t new_slot(ValueId id, Layout layout) {
+    constants_.emplace_back();
+    slots_[{id, layout}] = constants_.size() - 1;
+    return constants_.size() - 1;
+  }
+  void set_constant(std::size_t slot, at::Tensor tensor) { constants_[slot] = std::move(tensor); }
+  bool is_constant(std::size_t slot) const { return constants_[slot].defined(); }
+
+  // The slot of `id` in `layout`; a conversion is added, or done at once for a constant.
+  std::size_t slot_in(ValueId id, Layout layout) {
+    if (const auto found = slots_.find({id, layout}); found != slots_.end()) return found->second;
+    const auto from = source_layout(id, layout);
+    const auto source = slots_.at({id, from});
+    const auto slot = new_slot(id, layout);
+    const auto value_type = type(id);
+    if (is_constant(source)) {
+      auto converted = convert(constants_[source], from, layout, value_type, members_);
+      set_constant(slot, layout == Layout::kPacked ? converted.contiguous() : std::move(converted));
+      return slot;
+    }
+    Kernel kernel = [from, layout, value_type, members = members_](std::span<const at::Tensor> in,
+                                                                   std::span<at::Tensor> out) {
+      out[0] = convert(in[0], from, layout, value_type, members);
+    };
+    program_.instructions_.push_back(
+        {std::move(kernel),
+         {source},
+         {slot},
+         {},
+         "%" + graph_.values[static_cast<std::size_t>(id)].name + " to layout " + std::string(name(layout)),
+         node_,
+         true});
+    return slot;
+  }
+
+  // The plan says which of several layouts at hand is cheapest to start from.
+  Layout source_layout(ValueId id, Layout to) const {
+    for (const auto& one : plan_.conversions) {
+      if (one.value == id && one.to == to && slots_.contains({id, one.from})) return one.from;
+    }
+    return value_state(id).layout;
+  }
+
+  void add_node(const Node& node, const NodePlan& node_plan) {
+    auto call = make_call(graph_, node, plan_.values, members_);
+    const auto local = localize(node);
+    if (node_plan.strategy == kConstantStrategy) return evaluate(node, call, local.operands);
+    Program::Instruction instruction;
+    instruction.where = describe(graph_, node);
+    instruction.node = node_;
+    for (std::size_t i = 0; i < local.operands.size(); ++i) {
+      const auto slot = slot_in(local.operands[i], node_plan.offer.operands[i]);
+      if (is_constant(slot)) call.operands[i].constant = constants_[slot];
+      instruction.operands.push_back(slot);
+    }
+    for (std::size_t i = 0; i < node.results.size(); ++i) {
+      instruction.results.push_back(
+          node.results[i] < 0 ? kUnused : new_slot(node.results[i], node_plan.offer.results[i]));
+    }
+    const bool as_it_is = node_plan.strategy == kSharedStrategy || node_plan.strategy == kAloneStrategy;
+    instruction.kernel = as_it_is ? once(call) : find_strategy(node_plan).prepare(call, node_plan.offer);
+    const bool folds =
+        !draws_random(node) && std::all_of(instruction.operands.begin(), instruction.operands.end(),
+                                           [&](std::size_t slot) { return is_constant(slot); });
+    if (folds) return run_now(instruction);
+    if (node_plan.strategy != kSharedStrategy && !call.by_member) {
+      instruction.layouts = node_plan.offer.operands;
+      for (auto& operand : call.operands) operand.constant.reset();
+      instruction.call = std::make_shared<const Call>(std::move(call));
+    }
+    program_.instructions_.push_back(std::move(instruction));
+  }
+
+  // Every operand is a weight: the results are constants too.
+  void run_now(const Program::Instruction& instruction) {
+    std::vector<at::Tensor> operands, results(instruction.results.size());
+    for (const auto slot : instruction.operands) operands.push_back(constants_[slot]);
+    with_torch_errors(
+        "compile", [&] { return instruction.where; }, [&] { instruction.kernel(operands, results); });
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (instruction.results[i] != kUnused) set_constant(instruction.results[i], std::move(results[i]));
+    }
+  }
+
+  // A node whose result never changes runs now.
+  void evaluate(const Node& node, const Call& call, const std::vector<ValueId>& operands) {
+    std::vector<at::Tensor> inputs, results(node.results.size());
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (depends_on_shape_only(node.op) && !call.by_member) {
+        const auto& wanted = call.operands[i].type;
+        inputs.push_back(
+            at::empty({}, at::TensorOptions(graph_.device).dtype(wanted.dtype)).expand(wanted.shape));
+      } else {
+        inputs.push_back(constants_[slots_.at({operands[i], Layout::kShared})]);
+      }
+    }
+    with_torch_errors(
+        "compile", [&] { return describe(graph_, node); }, [&] { once(call)(inputs, results); });
+    for (std::size_t i = 0; i < node.results.size(); ++i) {
+      if (node.results[i] >= 0) set_constant(new_slot(node.results[i], Layout::kShared), results[i]);
+    }
+  }
+
+  void add_exit(const Argument& argument) {
+    Program::Exit exit;
+    if (const auto* ref = argument.ref()) {
+      exit.layout = value_state(ref->id).mapped ? Layout::kFront : Layout::kShared;
+      exit.slot = slot_in(ref->id, exit.layout);
+    } else {
+      exit.literal = argument;
+    }
+    program_.exits_.push_back(std::move(exit));
+  }
+
+  void free_after_last_use() {
+    std::unordered_map<std::size_t, std::size_t> last;
+    for (std::size_t i = 0; i < program_.instructions_.size(); ++i) {
+      for (const auto slot : program_.instructions_[i].operands) last[slot] = i;
+    }
+    for (const auto& exit : program_.exits_) last.erase(exit.slot);
+    for (const auto& [slot, instruction] : last) {
+      if (!is_constant(slot)) program_.instructions_[instruction].freed.push_back(slot);
+    }
+  }
+
+  static constexpr std::size_t kUnused = static_cast<std::size_t>(-1);
+  const Graph& graph_;
+  const Plan& plan_;
+  std::int64_t members_;
+  std::int32_t node_ = -1;  ///< the one being added
+  Program& program_;
+  std::map<std::pair<ValueId, Layout>, std::size_t> slots_;
+  std::vector<at::Tensor> constants_;
+};
+
+Program::Program(const Graph& graph, const Plan& plan, std::span<const WideTensor> constants,
+                 std::int64_t members) {
+  ProgramBuilder(graph, plan, members, *this).build(constants);
+}
+
+std::vector<WideTensor> Program::run(std::span<const WideTensor> inputs) const {
+  auto slots = initial_;
+  for (const auto& entry : entries_) slots[entry.slot] = inputs[entry.input].tensor;
+  std::vector<at::Tensor> operands, results;
+  auto* const observer = run_observer.load(std::memory_order_relaxed);
+  for (const auto& instruction : instructions_) {
+    const ObservedStep observed(
+        observer, {instruction.node, instruction.conversion,
+                   instruction.conversion ? std::string_view(instruction.where) : std::string_view()});
+    operands.clear();
+    for (const auto slot : instruction.operands) operands.push_back(slots[slot]);
+    results.assign(instruction.results.size(), at::Tensor());
+    with_torch_errors(
+        "run", [&] { return instruction.where; },
+        [&] {
+          try {
+            instruction.kernel(operands, results);
+          } catch (const c10::Error& error) {
+            if (instruction.call && !is_out_of_memory(error))
+              find_member_fault(*instruction.call, instruction.layouts, operands, instruction.where);
+            throw;
+          }
+        });
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (instruction.results[i] < slots.size()) slots[instruction.results[i]] = std::move(results[i]);
+    }
+    operands.clear();
+    for (const auto slot : instruction.freed) slots[slot].reset();
+  }
+  std::vector<WideTensor> outputs;
+  outputs.reserve(exits_.size());
+  for (const auto& exit : exits_) {
+    auto tensor = exit.literal ? at::Tensor() : slots[exit.slot];
+    if (tensor.defined() && !tensor.is_nested() && tensor.has_storage() &&
+        kept_.contains(tensor.storage().unsafeGetStorageImpl()))
+      tensor = tensor.clone();
+    outputs.push_back({std::move(tensor), exit.layout});
+  }
+  return outputs;
+}
+
+}  // namespace wide

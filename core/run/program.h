@@ -1,0 +1,70 @@
+#pragma once
+// compile and run: a plan becomes a flat list of instructions on numbered slots.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "core/eager/observe.h"
+#include "core/ir/graph.h"
+#include "core/plan/plan.h"
+
+namespace wide {
+
+/// A value given to or taken from a program.
+struct WideTensor {
+  at::Tensor tensor;
+  Layout layout = Layout::kShared;  ///< kShared [d0, …] or kFront [N, d0, …]
+};
+
+/// Executable form of a planned graph. Immutable; runs may be concurrent.
+class Program {
+ public:
+  /// `constants` gives the value of each constant input of the graph by index into Graph::inputs, the others
+  /// are undefined. Nodes that depend on constants only run here, and layouts of constants are settled here.
+  Program(const Graph& graph, const Plan& plan, std::span<const WideTensor> constants, std::int64_t members);
+
+  /// `inputs` by index into Graph::inputs; entries of constant inputs are ignored. Gives one per
+  /// Graph::outputs: shared or in front. Throws wide::Error ("run") naming the failing node.
+  std::vector<WideTensor> run(std::span<const WideTensor> inputs) const;
+
+  std::size_t instructions() const { return instructions_.size(); }
+
+ private:
+  struct Instruction {
+    Kernel kernel;
+    std::vector<std::size_t> operands, results, freed;
+    std::string where;
+    std::int32_t node = -1;   ///< index into Graph::nodes; -1: a change of layout of an output
+    bool conversion = false;  ///< a change of layout before that node
+    /// What members would run alone, to find out whose fault a failure is; null: it is everyone's.
+    std::shared_ptr<const Call> call;
+    std::vector<Layout> layouts;  ///< of its operands
+  };
+  struct Entry {  ///< an input that is not constant
+    std::size_t input;
+    std::size_t slot;
+    Layout layout;
+  };
+  struct Exit {
+    std::size_t slot = 0;
+    Layout layout = Layout::kShared;
+    std::optional<Argument> literal;
+  };
+  friend class ProgramBuilder;
+  std::vector<Instruction> instructions_;
+  std::vector<Entry> entries_;
+  std::vector<Exit> exits_;
+  std::vector<at::Tensor> initial_;  ///< slots before the first instruction: constants
+  /// Memory of constants. Of an output that lies there the caller is given a copy: what it does to it must
+  /// not change later passes.
+  std::unordered_set<const c10::StorageImpl*> kept_;
+};
+
+}  // namespace wide

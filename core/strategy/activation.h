@@ -1,0 +1,31 @@
+#pragma once
+// Activations that a linear layer can apply to its result before that leaves the cache, and the operator of
+// both together: wide::linear_activation(x, weight, bias, activation), with gradients and for every device,
+// since it is made of ATen's own.
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/ir/graph.h"
+
+namespace wide {
+
+inline constexpr std::string_view kLinearActivation = "wide.linear_activation.default";
+
+struct Activation {
+  std::string_view name;                     ///< the operator's argument: "gelu_tanh"
+  std::string_view op;                       ///< as it stands in graphs: "aten.gelu.default"
+  std::string_view approximate;              ///< of gelu: its argument; else empty
+  at::Tensor (*apply)(const at::Tensor& x);  ///< a new tensor
+  void (*apply_in_place)(at::Tensor& x);     ///< not where autograd watches
+};
+
+/// By name; asserts that there is one.
+const Activation& activation(std::string_view name);
+/// The activation that `node` is, or nullptr.
+const Activation* activation_of(const Node& node);
+
+}  // namespace wide

@@ -1,0 +1,137 @@
+#include "core/strategy/candidates.h"
+
+#include <algorithm>
+
+#include "core/eager/higher_order.h"
+#include "core/eager/operators.h"
+#include "core/strategy/cost.h"
+#include "core/strategy/sequential.h"
+#include "formats/error.h"
+
+namespace wide {
+namespace {
+
+// What sequential pays beyond moving bytes: each member's own arithmetic.
+double own_arithmetic(const Primitive* primitive, const Call& call) {
+  if (primitive && primitive->alone) return primitive->alone(call) * static_cast<double>(call.members);
+  if (primitive && primitive->flops) return primitive->flops(call) * kNanosecondsPerFlop;
+  return 0;
+}
+
+Answer ask(const Strategy& strategy, const Call& call) {
+  if (strategy.cpu_only && !call.device.is_cpu()) return refuse("it is made for the CPU only");
+  return strategy.ask(call);
+}
+
+void consider(const Strategy& strategy, double beyond, NodeCandidates& node) {
+  auto answer = ask(strategy, node.call);
+  if (answer.offers.empty()) node.refusals.push_back({std::string(strategy.name), std::move(answer.refusal)});
+  for (auto& offer : answer.offers) {
+    offer.cost += beyond;
+    node.candidates.push_back({&strategy, std::move(offer)});
+  }
+}
+
+void ask_strategy(const Graph& graph, const Node& node, const StrategyChoice& choice,
+                  NodeCandidates& result) {
+  const auto* primitive = result.call.by_member ? nullptr : find_primitive(node.op);
+  const auto wanted = wanted_strategy(choice, graph, node, primitive);
+  const bool any = wanted.name == kAuto || wanted.name == kWide;
+  const bool draws = draws_random(node);
+  if (primitive && wanted.name != kSequential.name) {
+    for (const auto& strategy : primitive->strategies) {
+      if (draws && !strategy.random) continue;
+      if (any ? !strategy.on_request : strategy.name == wanted.name) consider(strategy, 0, result);
+    }
+  }
+  const bool offered = !result.candidates.empty();
+  if (!offered && wanted.must && !any && wanted.name != kSequential.name) {
+    const auto reason = result.call.by_member
+                            ? std::string("its sizes depend on data, or it runs graphs of its own")
+                        : result.refusals.empty() ? std::string("there is no such strategy")
+                                                  : result.refusals[0].reason;
+    throw Error("plan", describe(graph, node) + ": strategy '" + wanted.name + "' cannot run it: " + reason);
+  }
+  if (!offered || wanted.name == kAuto || wanted.name == kSequential.name)
+    consider(kSequential, own_arithmetic(primitive, result.call), result);
+}
+
+// What gives nothing goes by what it reads; it is run in every pass.
+void set_kind_of_check(const std::vector<ValueState>& states, NodeCandidates& node) {
+  const bool mapped = std::any_of(node.operands.begin(), node.operands.end(),
+                                  [&](ValueId id) { return states[static_cast<std::size_t>(id)].mapped; });
+  node.kind = mapped ? NodeKind::kMapped : NodeKind::kShared;
+}
+
+}  // namespace
+
+std::vector<ValueState> spread_states(const Graph& graph, const std::vector<ValueState>& inputs) {
+  std::vector<ValueState> states(graph.values.size());
+  const auto set = [&](ValueId id, bool mapped, bool constant) {
+    states[static_cast<std::size_t>(id)] = {mapped, constant, mapped ? Layout::kFront : Layout::kShared};
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    set(graph.inputs[i].value, inputs[i].mapped, inputs[i].constant);
+  }
+  for (const auto& node : graph.nodes) {
+    const bool random = draws_random(node);
+    bool mapped = random, constant = !random;
+    for_each_use(node, [&](ValueId id) {
+      mapped |= states[static_cast<std::size_t>(id)].mapped;
+      constant &= states[static_cast<std::size_t>(id)].constant;
+    });
+    if (!random && depends_on_shape_only(node.op) && !depends_on_data(graph, node))
+      mapped = false, constant = true;
+    for (const auto id : node.results) {
+      if (id >= 0) set(id, mapped, constant);
+    }
+  }
+  return states;
+}
+
+Call make_call(const Graph& graph, const Node& node, const std::vector<ValueState>& states,
+               std::int64_t members) {
+  auto local = localize(node);
+  Call call{std::move(local.node), members, {}, {}, graph.device};
+  call.by_member = is_higher_order(node) || depends_on_data(graph, node);
+  for (const auto id : local.operands) {
+    const auto index = static_cast<std::size_t>(id);
+    call.operands.push_back(
+        {concrete(graph.values[index]), states[index].mapped, {}, !graph.values[index].tensor});
+  }
+  for (const auto id : node.results) {
+    call.results.push_back(id >= 0 ? concrete(graph.values[static_cast<std::size_t>(id)]) : ConcreteType{});
+  }
+  return call;
+}
+
+std::vector<NodeCandidates> ask_strategies(const Graph& graph, const std::vector<ValueState>& states,
+                                           std::int64_t members, const StrategyChoice& choice) {
+  std::vector<NodeCandidates> all;
+  for (const auto& node : graph.nodes) {
+    NodeCandidates one;
+    one.call = make_call(graph, node, states, members);
+    one.operands = localize(node).operands;
+    if (const auto* primitive = find_primitive(node.op)) one.primitive = primitive->name;
+    const auto results_are = [&](bool ValueState::*property) {
+      return [&states, property](ValueId id) {
+        return id >= 0 && states[static_cast<std::size_t>(id)].*property;
+      };
+    };
+    if (node.results.empty()) {
+      set_kind_of_check(states, one);
+      if (one.kind == NodeKind::kMapped) ask_strategy(graph, node, choice, one);
+    } else if (std::any_of(node.results.begin(), node.results.end(), results_are(&ValueState::mapped))) {
+      ask_strategy(graph, node, choice, one);
+    } else {
+      const auto constant = results_are(&ValueState::constant);
+      const bool once = std::all_of(node.results.begin(), node.results.end(),
+                                    [&](ValueId id) { return id < 0 || constant(id); });
+      one.kind = once ? NodeKind::kConstant : NodeKind::kShared;
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace wide

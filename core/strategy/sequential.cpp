@@ -1,0 +1,188 @@
+#include "core/strategy/sequential.h"
+
+#include <ATen/ATen.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "core/aten/device.h"
+#include "core/aten/torch_bridge.h"
+#include "core/eager/observe.h"
+#include "core/eager/operators.h"
+#include "core/strategy/cost.h"
+#include "formats/error.h"
+
+namespace wide {
+namespace {
+
+thread_local MemberStreams* current_streams = nullptr;
+
+Answer ask(const Call& call) {
+  Offer one;
+  double bytes = 0;
+  for (const auto& operand : call.operands) {
+    one.operands.push_back(operand.mapped ? Layout::kFront : Layout::kShared);
+    bytes += static_cast<double>(operand.type.bytes());
+  }
+  for (const auto& result : call.results) {
+    one.results.push_back(Layout::kFront);
+    bytes += 3.0 * static_cast<double>(result.bytes());  // written, then stacked
+  }
+  // Each member pays for its own call and for the views of its operands.
+  const auto views = 0.3 * kNanosecondsPerCall * static_cast<double>(call.operands.size());
+  one.cost = static_cast<double>(call.members) * (kernel_cost(bytes) + views) + kNanosecondsPerCall;
+  return offer(std::move(one));
+}
+
+// A number as the operator takes it.
+c10::IValue as_operand(const Operand& operand, const at::Tensor& tensor) {
+  if (!operand.number) return tensor;
+  const auto number = tensor.item();
+  if (number.isBoolean()) return number.toBool();
+  return number.isFloatingPoint() ? c10::IValue(number.toDouble()) : c10::IValue(number.toLong());
+}
+
+at::Tensor as_result(const c10::IValue& value, const ConcreteType& type) {
+  if (value.isTensor()) return value.toTensor();
+  return value.isScalar() ? at::scalar_tensor(value.toScalar(), type.dtype) : at::Tensor();
+}
+
+// What the graph says of a result holds for every member and pass.
+void check_type(const Call& call, std::size_t result, const at::Tensor& tensor, const std::string& who) {
+  const auto& wanted = call.results[result];
+  if (tensor.scalar_type() == wanted.dtype &&
+      (wanted.varies || tensor.sizes() == at::IntArrayRef(wanted.shape)))
+    return;
+  throw Error("run", call.node.op + ": its result is " + dtype_name(tensor.scalar_type()) +
+                         shape_text(tensor.sizes()) + who + " where the model has " +
+                         dtype_name(wanted.dtype) + shape_text(wanted.shape) +
+                         "; other inputs may need the model exported for them");
+}
+
+// libtorch warns that nested tensors may change; of them only making and taking apart is used here.
+class Silence : public c10::WarningHandler {
+  void process(const c10::Warning& /*warning*/) override {}
+};
+
+// Members' tensors as one: [N, …], or a nested tensor where the shapes may differ.
+at::Tensor joined(const Call& call, std::size_t result, const std::vector<at::Tensor>& parts) {
+  const auto& type = call.results[result];
+  for (const auto& part : parts) {
+    if (part.dim() != parts[0].dim())
+      throw Error("run", call.node.op + ": the data give its members' results " + std::to_string(part.dim()) +
+                             " and " + std::to_string(parts[0].dim()) +
+                             " axes, which cannot be held side by side; take a form that " +
+                             "always leaves the same axes (squeeze with a size that is fixed)");
+  }
+  Silence silence;
+  const c10::WarningUtils::WarningHandlerGuard guard(&silence);
+  return type.varies ? at::_nested_tensor_from_tensor_list(parts) : at::stack(parts);
+}
+
+Kernel prepare(const Call& call, const Offer& offer) {
+  struct Prepared {
+    Call call;
+    Offer offer;
+    PreparedCall run;
+    bool random;
+  };
+  auto prepared =
+      std::make_shared<Prepared>(Prepared{call, offer, PreparedCall(call.node), draws_random(call.node)});
+  return [prepared](std::span<const at::Tensor> operands, std::span<at::Tensor> results) {
+    const auto& [kept, layouts, run, random] = *prepared;
+    // Its strides could reach a neighbour's elements: each member's have memory of their own.
+    const bool copied = kept.node.op == "aten.as_strided.default";
+    auto* streams = random ? MemberStreams::current() : nullptr;
+    std::vector<std::vector<at::Tensor>> parts(results.size()), ragged(operands.size());
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].is_nested()) ragged[i] = operands[i].unbind();
+    }
+    std::vector<c10::IValue> inputs(operands.size()), outputs;
+    for (std::int64_t member = 0; member < kept.members; ++member) {
+      const ObservedMembers observed({member, 1});
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        const auto own = ragged[i].empty() ? member_view(operands[i], layouts.operands[i],
+                                                         kept.operands[i].type, member, kept.members)
+                                           : ragged[i][static_cast<std::size_t>(member)];
+        inputs[i] = as_operand(kept.operands[i], copied ? own.clone(at::MemoryFormat::Contiguous) : own);
+      }
+      if (streams) streams->enter(static_cast<std::size_t>(member));
+      run.run(inputs, outputs);
+      if (streams) streams->leave(static_cast<std::size_t>(member));
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        if (kept.node.results[i] < 0) continue;
+        parts[i].push_back(as_result(outputs[i], kept.results[i]));
+        check_type(kept, i, parts[i].back(), " for member " + std::to_string(member));
+      }
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (!parts[i].empty()) results[i] = joined(kept, i, parts[i]);
+    }
+  };
+}
+
+}  // namespace
+
+const Strategy kSequential{.name = "sequential", .ask = ask, .prepare = prepare, .random = true};
+
+bool depends_on_shape_only(std::string_view op) {
+  static constexpr std::array<std::string_view, 12> kOps = {
+      "aten.zeros_like.default", "aten.ones_like.default",         "aten.full_like.default",
+      "aten.empty_like.default", "aten.new_zeros.default",         "aten.new_ones.default",
+      "aten.new_full.default",   "aten.new_empty.default",         "aten.sym_size.int",
+      "aten.zero.default",       "aten.new_empty_strided.default", "aten.sym_numel.default"};
+  return std::find(kOps.begin(), kOps.end(), op) != kOps.end();
+}
+
+Kernel once(const Call& call) {
+  struct Prepared {
+    Call call;
+    PreparedCall run;
+  };
+  auto prepared = std::make_shared<Prepared>(Prepared{call, PreparedCall(call.node)});
+  return [prepared](std::span<const at::Tensor> operands, std::span<at::Tensor> results) {
+    const auto& [kept, run] = *prepared;
+    std::vector<c10::IValue> inputs, outputs;
+    inputs.reserve(operands.size());
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      inputs.push_back(as_operand(kept.operands[i], operands[i]));
+    run.run(inputs, outputs);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (i >= outputs.size() || kept.node.results[i] < 0) continue;
+      results[i] = as_result(outputs[i], kept.results[i]);
+      if (results[i].defined()) check_type(kept, i, results[i], "");
+    }
+  };
+}
+
+MemberStreams::MemberStreams(const std::vector<std::uint64_t>& seeds, at::Device device) : device_(device) {
+  for (const auto seed : seeds) generators_.push_back(new_generator(device, seed));
+}
+
+MemberStreams::Active::Active(MemberStreams* streams)
+    : previous_(current_streams),
+      device_(streams ? streams->device_ : at::kCPU),
+      outside_(default_generator(device_).get_state()) {
+  current_streams = streams;
+}
+
+MemberStreams::Active::~Active() {
+  current_streams = previous_;
+  default_generator(device_).set_state(outside_);
+}
+
+MemberStreams* MemberStreams::current() {
+  return current_streams;
+}
+
+void MemberStreams::enter(std::size_t i) {
+  default_generator(device_).set_state(generators_[i].get_state());
+}
+
+void MemberStreams::leave(std::size_t i) {
+  generators_[i].set_state(default_generator(device_).get_state());
+}
+
+}  // namespace wide

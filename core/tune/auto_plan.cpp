@@ -1,0 +1,358 @@
+#include "core/tune/auto_plan.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/aten/with_threads.h"
+#include "core/ir/text.h"
+#include "core/tune/cost_book.h"
+#include "core/tune/stopwatch.h"
+#include "formats/error.h"
+
+namespace wide {
+namespace {
+
+// The choice of a schedule decides over whole passes: those that are near the best are run many times, and
+// for long enough to outlast a slow moment of the machine. (Seen on a virtual machine: for a tenth of a
+// second or longer the second thread begins 15 us late in every pass, although it waits busily.)
+const StopwatchOptions kPass{
+    .rounds = 60, .sample_us = 300, .seconds_each = 0.4, .least_rounds = 6, .hopeless = 1.1, .patience = 0.2};
+// A schedule whose operators alone take this much longer than the best pass so far is not built.
+constexpr double kHopeless = 1.3;
+// Only where one thread could be better than several: below it, waking the others costs as much as the work.
+constexpr double kTinyNanoseconds = 500'000;
+
+// libtorch's threads inside one program of the schedule.
+int inner_threads(const Schedule& schedule, at::Device device) {
+  return schedule.workers > 1 && device.is_cpu() ? 1 : schedule.threads;
+}
+
+// Schedules this near the best are raced again, in case the first race fell into a slow moment of the
+// machine; those nearer still beside plans near theirs, at most so many of each.
+constexpr double kAgain = 1.5, kNear = 1.1;
+constexpr std::size_t kMostPlans = 4;
+// Nanoseconds. A race of longer passes outlasts such a moment by itself, in so many rounds.
+constexpr double kLongPass = 20e6;
+constexpr int kLongRounds = 3;
+
+struct Plans {
+  Plan plan;
+  std::optional<Plan> rest;
+  std::string key;  ///< in the cost book
+};
+
+struct Contender {
+  PlannedExecution planned;
+  std::string key;
+  double time = std::numeric_limits<double>::infinity();
+};
+
+Contender& best_of(std::vector<Contender>& all) {
+  return *std::min_element(all.begin(), all.end(),
+                           [](const Contender& a, const Contender& b) { return a.time < b.time; });
+}
+
+class AutoPlanner {
+ public:
+  AutoPlanner(const PlanRequest& request, Tuner& tuner, MemoryPool& pool)
+      : request_(request), tuner_(tuner), pool_(pool) {
+    std::string text = print(request.parts.graph);
+    for (const auto& input : request.parts.inputs) text += input.mapped ? 'm' : 's';
+    key_ = "schedule " + std::to_string(fnv1a(text)) + " N=" + std::to_string(request.parts.members) +
+           " threads=" + std::to_string(at::get_num_threads()) + " ";
+    if (!device().is_cpu()) key_.append("on ").append(request.parts.device.name).append(" ");
+    if (!device().is_cpu() && request.parts.static_memory) key_.append("recorded ");
+  }
+
+  PlannedExecution run() {
+    const Schedule plain{request_.parts.members, 1, 0};
+    const bool may_choose = request_.choice.free() && !request_.random &&
+                            tuner_.options().tuning != Tuning::kEstimate && request_.parts.members > 1;
+    if (!may_choose) return build(plain, first_plans(plain));
+    if (auto known = recall()) return finish(build(known->first, std::move(known->second)));
+    if (tuner_.options().tuning == Tuning::kCached) return build(plain, first_plans(plain));
+    return finish(measure());
+  }
+
+ private:
+  at::Device device() const { return request_.parts.device.device; }
+
+  std::vector<Schedule> schedules() const {
+    return possible_schedules(request_.parts.members, at::get_num_threads(), device());
+  }
+
+  StopwatchOptions on_device(StopwatchOptions options) const {
+    options.device = device();
+    return options;
+  }
+
+  // The best by costs first.
+  std::vector<Plan> plans_of(std::int64_t members, bool may_be_alone, std::size_t most) {
+    const auto& parts = request_.parts;
+    const std::vector<ValueState> inputs(parts.inputs.begin(), parts.inputs.end());
+    if (members == 1 && may_be_alone) return {plan_alone(parts.graph, inputs)};
+    return make_plans(parts.graph, inputs, members, request_.choice, tuner_, most);
+  }
+
+  std::vector<Plans> plans_of(const Schedule& schedule, std::size_t most) {
+    const WithThreads threads(inner_threads(schedule, device()));
+    const auto members = request_.parts.members;
+    const bool divided = schedule.chunk < members;
+    std::optional<Plan> rest;
+    if (const auto left = members % schedule.chunk; divided && left > 0)
+      rest = std::move(plans_of(left, true, 1).front());
+    std::vector<Plans> all;
+    for (auto& plan : plans_of(schedule.chunk, divided, most)) {
+      auto name = key(schedule);
+      if (!all.empty()) name.append(" as ").append(std::to_string(fnv1a(text_of(plan))));
+      all.push_back({std::move(plan), rest, std::move(name)});
+    }
+    return all;
+  }
+
+  Plans first_plans(const Schedule& schedule) { return std::move(plans_of(schedule, 1).front()); }
+
+  std::string text_of(const Plan& plan) const {
+    std::string text;
+    for (const auto& node : plan.nodes) {
+      text.append(node.strategy);
+      for (const auto layout : node.offer.operands) text.append(" ").append(name(layout));
+      for (const auto layout : node.offer.results) text.append(">").append(name(layout));
+      text.append(";");
+    }
+    return text;
+  }
+
+  PlannedExecution build(const Schedule& schedule, Plans plans) {
+    const WithThreads threads(inner_threads(schedule, device()));
+    Execution execution(request_.parts, schedule, plans.plan, plans.rest ? &*plans.rest : nullptr);
+    return {schedule, std::move(plans.plan), std::move(plans.rest), std::move(execution), {}};
+  }
+
+  std::string key(const Schedule& schedule) const {
+    return key_ + std::to_string(schedule.chunk) + "/" + std::to_string(schedule.workers) + "/" +
+           std::to_string(schedule.threads);
+  }
+
+  // Under it stands that plans near the schedule's own were raced too.
+  std::string near_key(const Schedule& schedule) const { return key(schedule) + " near"; }
+
+  // The best of what was timed before, if it was.
+  std::optional<std::pair<Schedule, Plans>> recall() {
+    if (!tuner_.book().find(key_ + "done")) return std::nullopt;
+    std::optional<std::pair<Schedule, Plans>> best;
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& schedule : schedules()) {
+      if (!tuner_.book().find(key(schedule))) continue;
+      options_.push_back({schedule, 0, 0});
+      const bool had_near = tuner_.book().find(near_key(schedule)).has_value();
+      for (auto& plans : plans_of(schedule, had_near ? kMostPlans : 1)) {
+        const auto time = tuner_.book().find(plans.key);
+        if (!time) continue;
+        note(schedule, *time);
+        if (*time < least) least = *time, best = {schedule, std::move(plans)};
+      }
+    }
+    return best;
+  }
+
+  // The time of a schedule is that of the best of its plans.
+  void note(const Schedule& schedule, double time) {
+    for (auto& option : options_) {
+      if (option.schedule == schedule && (option.measured == 0 || time < option.measured))
+        option.measured = time;
+    }
+  }
+
+  double predicted(const Schedule& schedule, const Plans& plans) const {
+    const auto programs = (request_.parts.members + schedule.chunk - 1) / schedule.chunk;
+    const auto turns = (programs + schedule.workers - 1) / schedule.workers;
+    return plans.plan.cost * static_cast<double>(turns);
+  }
+
+  bool worth_building(const Schedule& schedule, double prediction) const {
+    if (schedule.threads == 1 && schedule.workers == 1 && prediction > kTinyNanoseconds) return false;
+    return prediction == 0 || prediction < kHopeless * best_so_far_;
+  }
+
+  PlannedExecution measure() {
+    auto all = build_what_is_worth_it();
+    race(all);
+    race_again(all);
+    for (const auto& one : all) {
+      if (!std::isfinite(one.time)) continue;
+      tuner_.book().add(one.key, one.time);
+      note(one.planned.schedule, one.time);
+    }
+    tuner_.book().add(key_ + "done", 0);
+    return std::move(best_of(all).planned);
+  }
+
+  std::vector<Contender> build_what_is_worth_it() {
+    std::vector<Contender> all;
+    for (const auto& schedule : schedules()) {
+      if (tuner_.options().progress)
+        tuner_.options().progress(describe(schedule, request_.parts.members, device()));
+      auto plans = first_plans(schedule);
+      const ScheduleOption option{schedule, predicted(schedule, plans), 0};
+      options_.push_back(option);
+      if (!all.empty() && !worth_building(schedule, option.predicted)) continue;
+      all.push_back(contender(schedule, std::move(plans)));
+      const auto run = runs_of(std::span(&all.back(), 1));
+      const double first = time_in_turns(
+          run, on_device({.rounds = 1, .sample_us = 100, .seconds_each = 0.1, .least_rounds = 1}))[0];
+      best_so_far_ = std::min(best_so_far_, first);
+    }
+    return all;
+  }
+
+  Contender contender(const Schedule& schedule, Plans plans) {
+    auto name = std::move(plans.key);
+    return {build(schedule, std::move(plans)), std::move(name)};
+  }
+
+  std::vector<std::function<void()>> runs_of(std::span<const Contender> contenders) {
+    std::vector<std::function<void()>> runs;
+    for (const auto& one : contenders)
+      runs.emplace_back([&] { (void)one.planned.execution.run(request_.example, pool_); });
+    return runs;
+  }
+
+  void race(std::vector<Contender>& contenders) {
+    auto options = on_device(kPass);
+    if (best_so_far_ >= kLongPass) options.least_rounds = kLongRounds;
+    const auto times = time_in_turns(runs_of(contenders), options);
+    for (std::size_t i = 0; i < contenders.size(); ++i) contenders[i].time = times[i];
+  }
+
+  // Races those near the best again, with plans near theirs, which are added to `all`.
+  void race_again(std::vector<Contender>& all) {
+    const double least = best_of(all).time;
+    if (!std::isfinite(least)) return;
+    const double limit = (least < kLongPass ? kAgain : kNear) * least;
+    std::vector<Contender> again, others, added;
+    for (auto& one : all) {
+      if (one.time <= kNear * least) add_near_plans(one.planned.schedule, added);
+      (one.time <= limit ? again : others).push_back(std::move(one));
+    }
+    const auto known = again.size();
+    const bool is_settled = added.empty() && least >= kLongPass;
+    std::move(added.begin(), added.end(), std::back_inserter(again));
+    if (again.size() > 1 && !is_settled) race_again(again, known);
+    all = std::move(again);
+    std::move(others.begin(), others.end(), std::back_inserter(all));
+  }
+
+  // The first `known` have a time, and keep the lesser one.
+  void race_again(std::vector<Contender>& contenders, std::size_t known) {
+    std::vector<double> before, changes;
+    for (std::size_t i = 0; i < known; ++i) before.push_back(contenders[i].time);
+    race(contenders);
+    for (std::size_t i = 0; i < known; ++i) {
+      if (std::isfinite(before[i] / contenders[i].time)) changes.push_back(before[i] / contenders[i].time);
+    }
+    if (changes.empty()) changes.push_back(1);
+    // Times of two races are not comparable: the second's are brought to the first's by what ran in both.
+    const auto middle = changes.begin() + static_cast<std::ptrdiff_t>(changes.size() / 2);
+    std::nth_element(changes.begin(), middle, changes.end());
+    for (auto& one : contenders) one.time *= *middle;
+    for (std::size_t i = 0; i < known; ++i) contenders[i].time = std::min(contenders[i].time, before[i]);
+  }
+
+  void add_near_plans(const Schedule& schedule, std::vector<Contender>& added) {
+    tuner_.book().add(near_key(schedule), 0);
+    auto plans = plans_of(schedule, kMostPlans);
+    for (auto plan = plans.begin() + 1; plan < plans.end(); ++plan)
+      added.push_back(contender(schedule, std::move(*plan)));
+  }
+
+  PlannedExecution finish(PlannedExecution planned) {
+    planned.options = std::move(options_);
+    return planned;
+  }
+
+  const PlanRequest& request_;
+  Tuner& tuner_;
+  MemoryPool& pool_;
+  std::string key_;
+  double best_so_far_ = std::numeric_limits<double>::infinity();
+  std::vector<ScheduleOption> options_;
+};
+
+Plan plan_from_choices(const PlanRequest& request, std::int64_t members,
+                       const std::vector<NodeChoice>& choices) {
+  const std::vector<ValueState> inputs(request.parts.inputs.begin(), request.parts.inputs.end());
+  const bool alone = std::all_of(choices.begin(), choices.end(), [](const NodeChoice& choice) {
+    return choice.strategy == kAloneStrategy || choice.strategy == kConstantStrategy;
+  });
+  if (alone && members == 1) return plan_alone(request.parts.graph, inputs);
+  return plan_from(request.parts.graph, inputs, members, choices);
+}
+
+}  // namespace
+
+std::vector<Schedule> possible_schedules(std::int64_t members, int threads, at::Device device) {
+  std::vector<Schedule> schedules;
+  const auto add = [&](std::int64_t chunk, int workers, int inner) {
+    const Schedule one{chunk, workers, inner};
+    if (chunk >= 1 && chunk <= members &&
+        std::find(schedules.begin(), schedules.end(), one) == schedules.end())
+      schedules.push_back(one);
+  };
+  add(members, 1, 0);
+  if (members == 1) return schedules;
+  if (!device.is_cpu()) {
+    // A member to a stream, as many streams as can be of use; halves side by side; and one after the other.
+    add(1, static_cast<int>(std::min<std::int64_t>(members, kMostStreams)), 0);
+    add((members + 1) / 2, 2, 0);
+    add(1, 1, 0);
+    return schedules;
+  }
+  const auto programs = std::min<std::int64_t>(members, threads);
+  if (threads > 1) {
+    add(1, static_cast<int>(programs), 0);
+    add((members + programs - 1) / programs, static_cast<int>(programs), 0);
+    add(members, 1, 1);
+  }
+  add(1, 1, 0);
+  if (threads > 1 && members >= 4 * threads) add(members / (2 * threads), threads, 0);
+  if (members >= 4) add(members / 2, 1, 0);
+  if (members >= 8) add(members / 4, 1, 0);
+  return schedules;
+}
+
+PlannedExecution plan_execution(const PlanRequest& request, Tuner& tuner, MemoryPool& pool) {
+  tuner.begin();
+  return AutoPlanner(request, tuner, pool).run();
+}
+
+PlannedExecution restore(const PlanRequest& request, const StoredPlan& stored) {
+  const auto members = request.parts.members;
+  if (stored.members != members || stored.schedule.chunk < 1 || stored.schedule.chunk > members) {
+    throw Error("plan", "the stored plan is for " + std::to_string(stored.members) +
+                            " members, the model has " + std::to_string(members) + "; make a new plan");
+  }
+  const auto& schedule = stored.schedule;
+  if (request.random && (schedule.chunk != members || schedule.workers != 1 || schedule.threads != 0)) {
+    throw Error("plan", "the stored plan runs " + describe(schedule, members, request.parts.device.device) +
+                            ", but the model draws random numbers, and members have their own streams only "
+                            "all at once on the calling thread; make a new plan");
+  }
+  auto plan = plan_from_choices(request, stored.schedule.chunk, stored.nodes);
+  std::optional<Plan> rest;
+  if (const auto left = members % stored.schedule.chunk; left > 0)
+    rest = plan_from_choices(request, left, stored.rest);
+  Execution execution(request.parts, stored.schedule, plan, rest ? &*rest : nullptr);
+  return {stored.schedule, std::move(plan), std::move(rest), std::move(execution), {}};
+}
+
+StoredPlan store(const Graph& graph, std::int64_t members, const PlannedExecution& planned) {
+  return {members, planned.schedule, choices_of(graph, planned.plan),
+          planned.rest ? choices_of(graph, *planned.rest) : std::vector<NodeChoice>()};
+}
+
+}  // namespace wide

@@ -1,0 +1,112 @@
+#include "core/tune/cost_book.h"
+
+#include <ATen/Version.h>
+#include <fcntl.h>
+#include <torch/headeronly/version.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "source_digest.h"
+
+namespace wide {
+namespace {
+
+// First line of a file; another means another meaning of keys, and the file is begun anew.
+constexpr std::string_view kHeader = "# widebench costs 1: key, nanoseconds";
+
+std::string processor() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 1);
+  }
+  return "cpu";
+}
+
+std::string fingerprint(std::string_view text) {
+  char buffer[17];
+  std::snprintf(buffer, sizeof buffer, "%016llx", static_cast<unsigned long long>(fnv1a(text)));
+  return buffer;
+}
+
+std::optional<double> parsed_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
+    return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+CostBook::CostBook(std::filesystem::path file) : file_(std::move(file)) {
+  std::ifstream in(file_);
+  std::string line;
+  if (!std::getline(in, line) || line != kHeader) return;
+  while (std::getline(in, line)) {
+    const auto tab = line.rfind('\t');
+    if (tab == std::string::npos) continue;  // cut off while it was written
+    if (const auto cost = parsed_number(std::string_view(line).substr(tab + 1)))
+      costs_[line.substr(0, tab)] = *cost;
+  }
+}
+
+std::optional<double> CostBook::find(const std::string& key) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = costs_.find(key);
+  return found == costs_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::size_t CostBook::size() const {
+  const std::lock_guard lock(mutex_);
+  return costs_.size();
+}
+
+void CostBook::add(const std::string& key, double nanoseconds) {
+  const std::lock_guard lock(mutex_);
+  costs_[key] = nanoseconds;
+  if (file_.empty()) return;
+  std::error_code failed;
+  std::filesystem::create_directories(file_.parent_path(), failed);
+  bool fresh = false;
+  {
+    std::ifstream in(file_);
+    std::string line;
+    fresh = !std::getline(in, line) || line != kHeader;
+  }
+  const int fd = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (fresh ? O_TRUNC : O_APPEND), 0600);
+  if (fd < 0) return;
+  char value[32];
+  std::snprintf(value, sizeof value, "%.1f", nanoseconds);
+  std::string line = fresh ? std::string(kHeader).append("\n") : std::string();
+  line.append(key).append("\t").append(value).append("\n");
+  // One write each, so that lines of several processes do not mix; a lost one is measured again.
+  [[maybe_unused]] const auto written = ::write(fd, line.data(), line.size());
+  ::close(fd);
+}
+
+std::filesystem::path CostBook::default_file() {
+  std::filesystem::path cache;
+  if (const char* given = std::getenv("XDG_CACHE_HOME"); given && *given == '/') {
+    cache = given;
+  } else if (const char* home = std::getenv("HOME"); home && *home == '/') {
+    cache = std::filesystem::path(home) / ".cache";
+  } else {
+    return {};
+  }
+  auto machine = processor() + "|" + at::get_cpu_capability() + "|" + TORCH_VERSION;
+  machine.append("|").append(kSourceDigest);
+  return cache / "widebench" / "costs" / (fingerprint(machine) + ".tsv");
+}
+
+std::uint64_t fnv1a(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return hash;
+}
+
+}  // namespace wide

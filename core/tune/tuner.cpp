@@ -1,0 +1,231 @@
+#include "core/tune/tuner.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <stdexcept>
+#include <string_view>
+
+#include "core/aten/device.h"
+#include "core/aten/torch_bridge.h"
+#include "core/ir/text.h"
+#include "core/strategy/cost.h"
+#include "core/tune/stopwatch.h"
+
+namespace wide {
+namespace {
+
+// Estimates are rough: only what is this much worse than the best, by factor and by nanoseconds, is not
+// timed.
+constexpr double kFarFactor = 6, kFarNanoseconds = 20'000;
+constexpr std::size_t kMostCandidates = 8;
+
+std::string concrete_text(const ConcreteType& type) {
+  return dtype_name(type.dtype) + shape_text(type.shape);
+}
+
+// What a time depends on beside the operator.
+std::string environment(std::int64_t members, const std::string& device) {
+  std::string text = " N=";
+  text.append(std::to_string(members)).append(" threads=").append(std::to_string(at::get_num_threads()));
+  if (!device.empty()) text.append(" on ").append(device);
+  return text;
+}
+
+std::string node_key(const NodeCandidates& node, const std::vector<bool>& constant,
+                     const std::string& device) {
+  // Values are numbered in the call, so the text needs names for them.
+  Graph names;
+  for (std::size_t i = 0; i < node.operands.size(); ++i) names.add_value(std::to_string(i), true);
+  std::string key = node.call.node.op + "(";
+  for (const auto& argument : node.call.node.arguments) key.append(print(names, argument)).append(" ");
+  key += ")";
+  for (std::size_t i = 0; i < node.operands.size(); ++i) {
+    const auto& operand = node.call.operands[i];
+    key.append(" ").append(concrete_text(operand.type)).append(operand.mapped ? "m" : "s");
+    key.append(constant[i] ? "c" : "");
+  }
+  return key.append(environment(node.call.members, device));
+}
+
+std::string candidate_key(const std::string& node, const Candidate& candidate) {
+  std::string key = node;
+  key.append(" ").append(candidate.strategy->name).append(":");
+  for (const auto layout : candidate.offer.operands) key.append(name(layout)).append(",");
+  key.append(">");
+  for (const auto layout : candidate.offer.results) key.append(name(layout)).append(",");
+  return key;
+}
+
+// One member's values: positive floats, and integers that are valid as indices of anything.
+at::Tensor made_up(const ConcreteType& type, std::vector<std::int64_t> shape, at::Device device) {
+  const auto options = at::TensorOptions(device).dtype(type.dtype);
+  if (at::isFloatingType(type.dtype) || at::isComplexType(type.dtype)) {
+    auto tensor = at::empty(shape, options);
+    if (type.dtype == at::kFloat || type.dtype == at::kDouble || type.dtype == at::kBFloat16 ||
+        type.dtype == at::kHalf)
+      return tensor.uniform_(0.5, 1.5);
+    return tensor.fill_(1);
+  }
+  return at::zeros(shape, options);
+}
+
+at::Tensor operand_in(const Operand& operand, Layout layout, std::int64_t members, at::Device device) {
+  const auto from = operand.mapped ? Layout::kFront : Layout::kShared;
+  const auto tensor = made_up(operand.type, physical_shape(operand.type, from, members), device);
+  return convert(tensor, from, layout, operand.type, members);
+}
+
+// A candidate ready to run again and again.
+std::function<void()> runnable(const NodeCandidates& node, const Candidate& candidate,
+                               const std::vector<bool>& constant) {
+  auto call = node.call;
+  std::vector<at::Tensor> operands;
+  for (std::size_t i = 0; i < call.operands.size(); ++i) {
+    operands.push_back(operand_in(call.operands[i], candidate.offer.operands[i], call.members, call.device));
+    if (constant[i]) call.operands[i].constant = operands.back();
+  }
+  auto kernel = candidate.strategy->prepare(call, candidate.offer);
+  return [kernel = std::move(kernel), operands = std::move(operands), count = call.results.size()] {
+    std::vector<at::Tensor> results(count);
+    kernel(operands, results);
+  };
+}
+
+void drop_far(NodeCandidates& node) {
+  auto& all = node.candidates;
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.offer.cost < b.offer.cost; });
+  const double limit =
+      std::max(all.front().offer.cost * kFarFactor, all.front().offer.cost + kFarNanoseconds);
+  const auto far =
+      std::find_if(all.begin() + 1, all.end(), [&](const Candidate& one) { return one.offer.cost > limit; });
+  all.erase(far, all.end());
+  if (all.size() > kMostCandidates) all.resize(kMostCandidates);
+}
+
+}  // namespace
+
+namespace {
+
+// What came of measuring a candidate: nanoseconds, or why it cannot run.
+struct Outcome {
+  double cost = 0;
+  std::string failure;
+};
+
+// Gives the candidates their costs, and makes refusals of those that failed. Where all failed, the made-up
+// values are at fault, not the strategies: all keep their estimates.
+void take_outcomes(NodeCandidates& node, std::vector<Outcome> outcomes) {
+  const auto failed = [](const Outcome& one) { return !one.failure.empty(); };
+  if (std::all_of(outcomes.begin(), outcomes.end(), failed)) return;
+  std::vector<Candidate> left;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    auto& candidate = node.candidates[i];
+    if (failed(outcomes[i])) {
+      node.refusals.push_back({std::string(candidate.strategy->name), std::move(outcomes[i].failure)});
+      continue;
+    }
+    candidate.offer.cost = outcomes[i].cost;
+    candidate.measured = true;
+    left.push_back(std::move(candidate));
+  }
+  node.candidates = std::move(left);
+}
+
+// Under it stands that the candidate failed when it was to be measured.
+std::string failure_key(const std::string& candidate) {
+  return "failed " + candidate;
+}
+
+}  // namespace
+
+bool Tuner::recall(NodeCandidates& node, const std::vector<std::string>& keys) const {
+  std::vector<Outcome> outcomes;
+  for (const auto& key : keys) {
+    if (const auto known = book_.find(key)) {
+      outcomes.push_back({*known, {}});
+    } else if (book_.find(failure_key(key))) {
+      outcomes.push_back({0, "it failed when it was measured before"});
+    } else {
+      return false;
+    }
+  }
+  take_outcomes(node, std::move(outcomes));
+  return true;
+}
+
+void Tuner::measure(NodeCandidates& node, const std::vector<bool>& constant,
+                    const std::vector<std::string>& keys) {
+  if (options_.progress) options_.progress(node.call.node.op);
+  ++measured_;
+  std::vector<std::function<void()>> runs;
+  std::vector<Outcome> outcomes(node.candidates.size());
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const auto kept = [&failure = outcomes[i].failure](const std::function<void()>& work) {
+      try {
+        work();
+      } catch (const std::exception& error) {
+        const std::string_view text = error.what();
+        failure = "it failed when it was measured: ";
+        failure.append(text.substr(0, text.find('\n')));
+      }
+    };
+    std::function<void()> run;
+    kept([&] { run = runnable(node, node.candidates[i], constant); });
+    runs.emplace_back([kept, run = std::move(run), &failure = outcomes[i].failure] {
+      if (failure.empty()) kept(run);
+      if (!failure.empty()) throw std::runtime_error(failure);
+    });
+  }
+  const auto times = time_in_turns(runs, {.device = node.call.device});
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    outcomes[i].cost = times[i];
+    book_.add(std::isfinite(times[i]) ? keys[i] : failure_key(keys[i]),
+              std::isfinite(times[i]) ? times[i] : 0);
+  }
+  take_outcomes(node, std::move(outcomes));
+}
+
+void Tuner::settle(NodeCandidates& node, const std::vector<ValueState>& states) {
+  if (node.kind != NodeKind::kMapped || options_.tuning == Tuning::kEstimate) return;
+  if (node.call.by_member) return;  // what it costs depends on the data, and there is nothing to choose
+  const auto& results = node.call.node.results;
+  if (std::all_of(results.begin(), results.end(),
+                  [&](ValueId id) { return id < 0 || states[static_cast<std::size_t>(id)].constant; }))
+    return;  // done once, at build
+  std::vector<bool> constant;
+  for (const auto id : node.operands) constant.push_back(states[static_cast<std::size_t>(id)].constant);
+  drop_far(node);
+  const auto text = node_key(node, constant, device_.name);
+  std::vector<std::string> keys;
+  for (const auto& candidate : node.candidates) keys.push_back(candidate_key(text, candidate));
+  if (recall(node, keys) || !may_measure()) return;
+  measure(node, constant, keys);
+}
+
+double Tuner::conversion(const ConcreteType& type, Layout from, Layout to, std::int64_t members) {
+  if (from == to) return 0;
+  constexpr double kView = 300;
+  if (is_free(from, to, type, members)) return kView;
+  const double estimate = kernel_cost(2.0 * static_cast<double>(type.bytes() * members));
+  if (options_.tuning == Tuning::kEstimate) return estimate;
+  std::string key = "convert ";
+  key.append(concrete_text(type)).append(" ").append(name(from)).append(">").append(name(to));
+  key.append(environment(members, device_.name));
+  if (const auto known = book_.find(key)) return *known;
+  if (!may_measure()) return estimate;
+  const Operand operand{type, from != Layout::kShared, {}};
+  const auto tensor = operand_in(operand, from, members, device_.device);
+  const std::function<void()> run = [&] { (void)convert(tensor, from, to, type, members).contiguous(); };
+  const double time = time_in_turns(std::span(&run, 1), {.device = device_.device})[0];
+  if (!std::isfinite(time)) return estimate;
+  book_.add(key, time);
+  return time;
+}
+
+}  // namespace wide
