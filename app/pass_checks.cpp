@@ -94,7 +94,7 @@ void PassTally::add_output(ConditionedCompare& conditioned, std::span<const Mode
                            const at::Tensor& own) {
   auto bound = tolerance(own.scalar_type(), depth_, magnitude(own));
   bound = {kSlack * bound.relative, kSlack * bound.absolute};
-  auto difference = conditioned(output, got, own, bound);
+  auto difference = conditioned.output(output, got, own, bound);
   if (!difference.agrees && std::isfinite(difference.max_abs) && has_reference_ && own.is_floating_point()) {
     // Rounding that the member alone already shows may be met by wide too.
     if (const auto exact = run_double(model_, static_cast<std::int64_t>(member), inputs)) {

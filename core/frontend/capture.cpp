@@ -9,6 +9,7 @@
 #include "core/eager/higher_order.h"
 #include "core/eager/operators.h"
 #include "core/frontend/memory_order.h"
+#include "core/frontend/vmap_regions.h"
 #include "core/ir/scalar_ops.h"
 #include "formats/error.h"
 
@@ -49,7 +50,7 @@ class Capture {
 
   void run() {
     declare_inputs();
-    for (const auto& node : program_.graph.nodes) add(program_.graph, node, names_, 0);
+    add_all(program_.graph, names_, 0);
     for (const auto& output : program_.outputs) declare_output(output);
   }
 
@@ -187,6 +188,11 @@ class Capture {
           }
         },
         argument.value);
+  }
+
+  void add_all(const formats::Subgraph& scope, Names& names, int depth) {
+    if (has_vmap_regions(scope)) return add_all(with_maps(scope), names, depth);
+    for (const auto& node : scope.nodes) add(scope, node, names, depth);
   }
 
   void add(const formats::Subgraph& scope, const formats::ProgramNode& node, Names& names, int depth) {
@@ -361,7 +367,7 @@ class Capture {
       if (tensor || symbol) inner.names_[name] = value;
       body->inputs.push_back({value.ref()->id, InputKind::kUser, name});
     }
-    for (const auto& node : nested.nodes) inner.add(nested, node, inner.names_, depth);
+    inner.add_all(nested, inner.names_, depth);
     for (const auto& output : nested.outputs) body->outputs.push_back({inner.resolve_output(output)});
     return body;
   }
@@ -418,7 +424,7 @@ class Capture {
         inner[symbol->name] = operands[i];
       }
     }
-    for (const auto& nested : body->nodes) add(*body, nested, inner, depth + 1);
+    add_all(*body, inner, depth + 1);
     std::vector<std::string> results;
     for (const auto& output : node.outputs) collect_names(output, results);
     std::vector<Argument> produced;

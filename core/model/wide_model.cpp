@@ -259,7 +259,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs) {
   const auto placed = [&](Graph graph) { return placed_on(std::move(graph), device()); };
   pipeline.run("specialize", [&] {
     // Scalar inputs of the program come as tensors too; they are read once.
-    specialized = specialize(captured_, member_values(0, inputs, captured_, nullptr));
+    specialized = specialize(captured_, member_values(0, inputs, captured_));
     return specialized.graph;
   });
   auto written = written_inputs(specialized);

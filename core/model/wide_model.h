@@ -141,6 +141,13 @@ class WideModel {
   AloneRun run_alone(std::int64_t i, std::span<const ModelInput> inputs,
                      const Interpreter::Observer& observer = {}, const Change& change = {});
 
+  /// What member `i` has for each input of `graph`, on the model's device: its part of `inputs`, its tensors
+  /// as loaded. Copies of those that are marked in `written`, which may be changed; of all where there is
+  /// none.
+  std::vector<c10::IValue> member_values(std::int64_t i, std::span<const ModelInput> inputs,
+                                         const Graph& graph,
+                                         const std::vector<bool>* written = nullptr) const;
+
   /// Current values of buffers that forward() writes, [N, …] by fqn.
   const std::map<std::string, at::Tensor>& buffers() const { return state_; }
   /// The memory that passes use.
@@ -174,9 +181,6 @@ class WideModel {
   /// One pass; a fault of one member names it.
   std::vector<ExecutionOutput> run_named(const Build& built, std::span<const ModelInput> inputs);
   at::Tensor initial_buffer(const std::string& fqn) const;
-  std::vector<c10::IValue> member_values(std::int64_t i, std::span<const ModelInput> inputs,
-                                         const Graph& graph, const std::vector<bool>* written) const;
-
   Graph captured_;
   std::vector<Member> members_;
   BuildOptions options_;

@@ -69,50 +69,74 @@ class Noise {
   at::Generator generator_;
 };
 
+at::Tensor tensor_of(const c10::IValue& value) {
+  return value.isTensor() ? value.toTensor() : at::Tensor();
+}
+
+// What is not the same twice is moved by something else than rounding.
+bool gives_the_same_twice(const AloneRun& one, const AloneRun& other) {
+  for (std::size_t k = 0; k < one.outputs.size(); ++k) {
+    const auto value = tensor_of(one.outputs[k]);
+    if (value.defined() && !same_bits(value, tensor_of(other.outputs[k]))) return false;
+  }
+  return std::all_of(one.buffers.begin(), one.buffers.end(), [&](const auto& buffer) {
+    return same_bits(buffer.second, other.buffers.at(buffer.first));
+  });
+}
+
+// Takes in how far `other` stands from `value`.
+void widen(at::Tensor& moved, const at::Tensor& value, const at::Tensor& other) {
+  if (!is_real(value) || value.is_nested() || other.sizes() != value.sizes()) return;
+  const auto wide = value.is_complex() ? at::kComplexDouble : at::kDouble;
+  const auto far = (other.to(wide) - value.to(wide)).abs().mul_(kMargin).nan_to_num_(0, 0, 0);
+  moved = moved.defined() ? at::maximum(moved, far) : far;
+}
+
 }  // namespace
 
-std::vector<at::Tensor> conditioning(WideModel& model, std::int64_t i, std::span<const ModelInput> inputs) {
+Conditioning conditioning(WideModel& model, std::int64_t i, std::span<const ModelInput> inputs) {
   const c10::InferenceMode guard;
-  const auto own = model.run_alone(i, inputs).outputs;
-  std::vector<at::Tensor> moved(own.size());
-  const auto again = model.run_alone(i, inputs).outputs;
-  for (std::size_t k = 0; k < own.size(); ++k) {
-    // What is not the same twice is moved by something else than rounding.
-    if (own[k].isTensor() && !same_bits(own[k].toTensor(), again[k].toTensor())) return moved;
-  }
+  const auto own = model.run_alone(i, inputs);
+  Conditioning moved{std::vector<at::Tensor>(own.outputs.size()), {}};
+  if (!gives_the_same_twice(own, model.run_alone(i, inputs))) return moved;
   for (int run = 0; run < kRuns; ++run) {
     Noise noise(static_cast<std::uint64_t>(run) + 1);
-    std::vector<c10::IValue> others;
+    AloneRun other;
     try {
-      others =
-          model
-              .run_alone(
-                  i, inputs,
-                  [&](const Node& node, auto operands, auto results) { noise.add(node, operands, results); },
-                  [&](const at::Tensor& tensor) { return noise.moved(tensor); })
-              .outputs;
+      other = model.run_alone(
+          i, inputs,
+          [&](const Node& node, auto operands, auto results) { noise.add(node, operands, results); },
+          [&](const at::Tensor& tensor) { return noise.moved(tensor); });
     } catch (const Error&) {
       continue;  // a check of the model's own that rounding decides
     }
-    for (std::size_t k = 0; k < own.size(); ++k) {
-      if (!own[k].isTensor() || !is_real(own[k].toTensor())) continue;
-      const auto& value = own[k].toTensor();
-      const auto& other = others[k].toTensor();
-      if (value.is_nested() || other.sizes() != value.sizes()) continue;
-      const auto wide = value.is_complex() ? at::kComplexDouble : at::kDouble;
-      auto far = (other.to(wide) - value.to(wide)).abs().mul_(kMargin).nan_to_num_(0, 0, 0);
-      moved[k] = moved[k].defined() ? at::maximum(moved[k], far) : far;
-    }
+    for (std::size_t k = 0; k < own.outputs.size(); ++k)
+      widen(moved.outputs[k], tensor_of(own.outputs[k]), tensor_of(other.outputs[k]));
+    for (const auto& [fqn, value] : own.buffers) widen(moved.buffers[fqn], value, other.buffers.at(fqn));
   }
   return moved;
 }
 
-Difference ConditionedCompare::operator()(std::size_t output, const at::Tensor& got,
-                                          const at::Tensor& expected, const Tolerance& tolerance) {
+const Conditioning& ConditionedCompare::moved() {
+  if (!moved_) moved_ = conditioning(model_, i_, inputs_);
+  return *moved_;
+}
+
+Difference ConditionedCompare::output(std::size_t place, const at::Tensor& got, const at::Tensor& expected,
+                                      const Tolerance& tolerance) {
   auto difference = compare(got, expected, tolerance);
   if (difference.agrees || !std::isfinite(difference.max_abs)) return difference;
-  if (!moved_) moved_ = conditioning(model_, i_, inputs_);
-  return (*moved_)[output].defined() ? compare(got, expected, tolerance, (*moved_)[output]) : difference;
+  const auto& far = moved().outputs[place];
+  return far.defined() ? compare(got, expected, tolerance, far) : difference;
+}
+
+Difference ConditionedCompare::buffer(const std::string& fqn, const at::Tensor& got,
+                                      const at::Tensor& expected, const Tolerance& tolerance) {
+  auto difference = compare(got, expected, tolerance);
+  if (difference.agrees || !std::isfinite(difference.max_abs)) return difference;
+  const auto far = moved().buffers.find(fqn);
+  const bool known = far != moved().buffers.end() && far->second.defined();
+  return known ? compare(got, expected, tolerance, far->second) : difference;
 }
 
 }  // namespace wide

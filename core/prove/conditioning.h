@@ -4,8 +4,10 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/ir/compare.h"
@@ -13,29 +15,37 @@
 
 namespace wide {
 
-/// Runs member `i` alone several times with every rounding, input and weight made a little larger or smaller
-/// by chance, and
-/// says how far each element of its outputs may stand from its own run for that: a float64 tensor of the
-/// output's shape per user output, zeros where nothing moves, undefined for numbers and for outputs that have
-/// no rounding, and for all where two runs without that differ. Where a small difference of large numbers is
-/// asked for, or a variance of nearly equal ones, this is much more than tolerance() allows, and says nothing
-/// against the one who computed it.
-std::vector<at::Tensor> conditioning(WideModel& model, std::int64_t i, std::span<const ModelInput> inputs);
+/// How far each element of what a member gives may stand from its own run for rounding alone: float64 tensors
+/// of the values' shapes, zeros where nothing moves; undefined, or not there, for numbers, for what has no
+/// rounding, and for all where two runs differ of themselves.
+struct Conditioning {
+  std::vector<at::Tensor> outputs;            ///< by user output
+  std::map<std::string, at::Tensor> buffers;  ///< that the run wrote, by fqn
+};
 
-/// compare() of member `i`'s outputs on these inputs, which must outlive it. What conditioning() allows is
+/// Runs member `i` alone several times with every rounding, input and weight made a little larger or smaller
+/// by chance. Where a small difference of large numbers is asked for, or a variance of nearly equal ones,
+/// what moves is much more than tolerance() allows, and says nothing against the one who computed it.
+Conditioning conditioning(WideModel& model, std::int64_t i, std::span<const ModelInput> inputs);
+
+/// compare() of what member `i` gives on these inputs, which must outlive it. What conditioning() allows is
 /// only asked for, once, where there is more difference than the tolerance.
 class ConditionedCompare {
  public:
   ConditionedCompare(WideModel& model, std::int64_t i, std::span<const ModelInput> inputs)
       : model_(model), i_(i), inputs_(inputs) {}
-  Difference operator()(std::size_t output, const at::Tensor& got, const at::Tensor& expected,
-                        const Tolerance& tolerance);
+  Difference output(std::size_t place, const at::Tensor& got, const at::Tensor& expected,
+                    const Tolerance& tolerance);
+  Difference buffer(const std::string& fqn, const at::Tensor& got, const at::Tensor& expected,
+                    const Tolerance& tolerance);
 
  private:
+  const Conditioning& moved();
+
   WideModel& model_;
   std::int64_t i_;
   std::span<const ModelInput> inputs_;
-  std::optional<std::vector<at::Tensor>> moved_;
+  std::optional<Conditioning> moved_;
 };
 
 }  // namespace wide

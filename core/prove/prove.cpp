@@ -139,7 +139,7 @@ void add_own_run(CheckBuilder& builder, WideModel& model, std::span<const ModelI
     if (!own[k].defined()) continue;
     auto bound = tolerance(precisions[k], magnitude(own[k]));
     bound = {kConditioning * bound.relative, kConditioning * bound.absolute};
-    builder.add(member, k, compare(k, wide[member][k], own[k], bound), bound.absolute);
+    builder.add(member, k, compare.output(k, wide[member][k], own[k], bound), bound.absolute);
   }
 }
 
@@ -256,8 +256,9 @@ class AloneChecks {
       const auto got = written == wide_buffers.end() ? at::Tensor() : written->second.select(0, i);
       const auto bound = tolerance(expected.scalar_type(), depth_, magnitude(expected));
       // A buffer that wide does not write at all must not have changed.
-      buffers_.add(index, place++, compare(got.defined() ? got : expected.new_empty({0}), expected, bound),
-                   bound.absolute);
+      const auto difference =
+          conditioned.buffer(fqn, got.defined() ? got : expected.new_empty({0}), expected, bound);
+      buffers_.add(index, place++, difference, bound.absolute);
     }
   }
 
@@ -280,11 +281,11 @@ class AloneChecks {
       const auto shown = compare(own.to(exact.scalar_type()), exact, {0, 0}).max_abs;
       bound.absolute = std::max(bound.absolute, 4 * shown);
     }
-    own_.add(member, place, conditioned(place, got, own, bound), bound.absolute, by);
+    own_.add(member, place, conditioned.output(place, got, own, bound), bound.absolute, by);
     if (!exact.defined()) return;
     const Tolerance twice{2 * bound.relative, 2 * bound.absolute};
     const auto wide = at::where(at::isfinite(own), got.to(exact.scalar_type()), exact);
-    error_.add(member, place, conditioned(place, wide, exact, twice), twice.absolute, by);
+    error_.add(member, place, conditioned.output(place, wide, exact, twice), twice.absolute, by);
   }
 
   // The reference where it is one: it took the same way through the model as the member alone. Another shape,
@@ -330,18 +331,9 @@ double Proof::max_abs_err() const {
 
 std::string refused_alone(const WideModel& model, std::span<const ModelInput> inputs) {
   const c10::InferenceMode guard;
-  const auto& graph = model.graph();
   for (std::int64_t i = 0; i < model.members(); ++i) {
-    std::vector<c10::IValue> values;
-    std::size_t user = 0;
-    for (const auto& input : graph.inputs) {
-      const auto tensor = input.kind == InputKind::kUser
-                              ? inputs[user++].member(i)
-                              : model.member_list()[static_cast<std::size_t>(i)].tensors.at(input.target);
-      values.emplace_back(tensor.to(model.options().device.device, tensor.scalar_type(), false, true));
-    }
     try {
-      (void)specialize(graph, values);
+      (void)specialize(model.graph(), model.member_values(i, inputs, model.graph()));
     } catch (const Error& error) {
       if (error.stage() == "run") return error.what();
     }

@@ -50,15 +50,8 @@ std::optional<std::vector<at::Tensor>> run_double(WideModel& model, std::int64_t
                                                   std::span<const ModelInput> inputs) {
   const c10::InferenceMode guard;
   const auto graph = in_double(model.build(inputs).specialized);
-  std::vector<c10::IValue> values;
-  std::size_t user = 0;
-  for (const auto& input : graph.inputs) {
-    const auto tensor = input.kind == InputKind::kUser
-                            ? inputs[user++].member(i)
-                            : model.member_list()[static_cast<std::size_t>(i)].tensors.at(input.target);
-    const auto wide = tensor.to(graph.device, widened(tensor.scalar_type()));
-    values.emplace_back(wide.is_same(tensor) || wide.is_alias_of(tensor) ? tensor.clone() : wide);
-  }
+  auto values = model.member_values(i, inputs, graph);
+  for (auto& value : values) value = value.toTensor().to(widened(value.toTensor().scalar_type()));
   try {
     std::vector<at::Tensor> outputs;
     const auto results = Interpreter(graph).run(values);

@@ -264,12 +264,29 @@ TEST(Prove, AllowsForRoundingThatTheModelItselfAmplifies) {
     const auto architecture = b.take();
     auto model = wide_model(architecture, kMembers);
     const auto inputs = wide_inputs(architecture, kMembers);
-    return conditioning(model, 1, inputs).at(0).max().item<double>();
+    return conditioning(model, 1, inputs).outputs.at(0).max().item<double>();
   };
   EXPECT_LT(moved(0, at::kFloat), 1e-4);
   EXPECT_GT(moved(1e4, at::kFloat), 1e-3);
   EXPECT_LT(moved(1e4, at::kFloat), 0.2);
   EXPECT_GT(moved(1e12, at::kDouble), 1e-4);
+}
+
+TEST(Prove, AllowsForItInWrittenBuffersToo) {
+  const auto moved = [](double large) {
+    zoo::Builder b("mean");
+    const auto x = b.input("x", normal({50}));
+    const auto kept = b.buffer("kept", normal({}));
+    const auto mean = b.op("aten.mean.default", {ref(b.op("aten.add.Scalar", {ref(x), {large}, {1.0}})), {}});
+    b.output(b.op("aten.copy_.default",
+                  {ref(kept), ref(b.op("aten.sub.Scalar", {ref(mean), {large}, {1.0}})), {false}}));
+    const auto architecture = b.take();
+    auto model = wide_model(architecture, kMembers);
+    return conditioning(model, 1, wide_inputs(architecture, kMembers)).buffers.at("kept").item<double>();
+  };
+  EXPECT_LT(moved(0), 1e-4);
+  EXPECT_GT(moved(1e5), 1e-3);
+  EXPECT_LT(moved(1e5), 1);
 }
 
 TEST(Prove, TakesNoChanceResultForRounding) {
@@ -280,7 +297,7 @@ TEST(Prove, TakesNoChanceResultForRounding) {
   auto model = wide_model(architecture, kMembers);
   auto inputs = wide_inputs(architecture, kMembers);
   model.run_alone(0, inputs);
-  EXPECT_FALSE(conditioning(model, 1, inputs).at(0).defined());
+  EXPECT_FALSE(conditioning(model, 1, inputs).outputs.at(0).defined());
 }
 
 // Targets within [0, 1]: binary_cross_entropy refuses others.

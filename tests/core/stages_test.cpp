@@ -62,6 +62,55 @@ TEST(Capture, UnknownOperatorsAreNamed) {
   expect_error([&] { capture(program, "m"); }, "capture", {"'relu'", "builtins.print"});
 }
 
+// The activation of mlp row by row, as torch.vmap over `axis` leaves it in a file.
+formats::ExportedProgram under_vmap(std::int64_t axis) {
+  auto program = program_of("mlp");
+  const auto at = std::find_if(program.graph.nodes.begin(), program.graph.nodes.end(),
+                               [](const auto& node) { return node.target == "torch.ops.aten.relu.default"; });
+  const auto call = [](const std::string& name, std::vector<formats::Argument> inputs,
+                       std::vector<formats::Argument> outputs) {
+    formats::ProgramNode node{"torch._functorch.predispatch." + name, name, {}, std::move(outputs), ""};
+    for (auto& input : inputs) node.inputs.push_back({"", std::move(input)});
+    return node;
+  };
+  const formats::Argument rows{formats::TensorName{"rows"}}, row{formats::TensorName{"row"}},
+      one{std::int64_t{1}};
+  const auto whole = at->inputs[0].value, result = at->outputs[0];
+  at->inputs[0].value = rows;
+  at->outputs[0] = row;
+  const auto relu = *at;
+  auto next = program.graph.nodes.erase(at);
+  const auto add = [&](formats::ProgramNode node) { next = program.graph.nodes.insert(next, node) + 1; };
+  add(call("_vmap_increment_nesting", {one, {std::string("error")}}, {}));
+  add(call("_add_batch_dim", {whole, {axis}, one}, {rows}));
+  add(relu);
+  add(call("_remove_batch_dim", {row, one, one, {axis}}, {result}));
+  add(call("_vmap_decrement_nesting", {}, {}));
+  return program;
+}
+
+TEST(Capture, VmapIsAMapOverRows) {
+  EXPECT_THAT(ops(capture(under_vmap(0), "m")),
+              ElementsAre("aten.linear.default", "higher_order.map_impl", "aten.linear.default"));
+  for (const std::int64_t axis : {0, 1}) {
+    auto plain = corpus_model("mlp", 3);
+    WideModel rows(capture(under_vmap(axis), "m"), plain.member_list());
+    const auto inputs = corpus_inputs("mlp", 3);
+    const auto expected = plain.forward(inputs), outputs = rows.forward(inputs);
+    for (std::int64_t i = 0; i < 3; ++i)
+      EXPECT_TRUE(agree(outputs[0].member(i), expected[0].member(i))) << axis;
+  }
+}
+
+TEST(Capture, VmapThatDrawsOrHasNoEndIsRefused) {
+  auto program = under_vmap(0);
+  relu_of(program).target = "torch.ops.aten.bernoulli.default";
+  expect_error([&] { capture(program, "m"); }, "capture", {"'relu'", "random", "torch.vmap"});
+  program = under_vmap(0);
+  std::erase_if(program.graph.nodes, [](const auto& node) { return node.name == "_vmap_decrement_nesting"; });
+  expect_error([&] { capture(program, "m"); }, "capture", {"_vmap_increment_nesting", "nothing ends"});
+}
+
 TEST(Capture, AFusedMultiplyAddIsATensOwn) {
   auto program = program_of("mlp");
   auto& relu = relu_of(program);

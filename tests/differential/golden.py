@@ -67,8 +67,12 @@ class Noise(TorchDispatchMode):
         # What was rounded before may be rounded to the next of few numbers.
         narrows = name == "_to_copy" and self.rounded and named.get("dtype") in (torch.float16, torch.bfloat16) and arguments[0].is_floating_point()
         exact = exact and not (narrows and arguments[0].dtype != named["dtype"])
-        if not exact and not writes and SUMS.fullmatch(name):
-            arguments = [argument * factor if (factor := self.noisy(argument)) is not None else argument for argument in arguments]
+        if not exact and SUMS.fullmatch(name):
+            # Batch norms write running_mean and running_var without saying so.
+            read = [not (schema.alias_info and schema.alias_info.is_write) and not schema.name.startswith("running_")
+                    for schema in function._schema.arguments]
+            arguments = [argument * factor if moves and (factor := self.noisy(argument)) is not None else argument
+                         for argument, moves in zip(arguments, read)]
         if writes:
             self.reads_what_it_writes |= overlaps(function, arguments, named)
         result = function(*arguments, **named)
