@@ -103,21 +103,32 @@ HigherOrderCall::Values HigherOrderCall::while_loop(Values carried, const Values
   return carried;
 }
 
-// The step on one row of each x after the other; what it gives beyond the carried values is stacked.
+// The step on one row of each x after the other; what it gives beyond the carried values is stacked. Of no
+// rows at all a row of zeros says what shapes would have been stacked.
 HigherOrderCall::Values HigherOrderCall::over_rows(Values carried, const Values& rows,
                                                    const Values& others) const {
-  const auto count = rows.empty() ? 0 : rows[0].toTensor().size(0);
+  if (rows.empty()) throw Error("run", node_.op + ": it is given nothing that has rows");
+  const auto count = rows[0].toTensor().size(0);
+  const auto step_at = [&](const auto& row_of) {
+    Values row;
+    for (const auto& x : rows) row.emplace_back(row_of(x.toTensor()));
+    return step(0, {carried, row, others});
+  };
+  const auto kept = carried.size();
+  if (count == 0) {
+    const auto given =
+        step_at([](const at::Tensor& x) { return at::zeros(x.sizes().slice(1), x.options()); });
+    for (std::size_t k = kept; k < given.size(); ++k)
+      carried.emplace_back(given[k].toTensor().unsqueeze(0).narrow(0, 0, 0).clone());
+    return carried;
+  }
   std::vector<std::vector<at::Tensor>> stacked;
   for (std::int64_t i = 0; i < count; ++i) {
-    Values row;
-    for (const auto& x : rows) row.emplace_back(x.toTensor().select(0, i));
-    const auto given = step(0, {carried, row, others});
-    const auto kept = carried.size();
+    const auto given = step_at([&](const at::Tensor& x) { return x.select(0, i); });
     std::copy_n(given.begin(), kept, carried.begin());
     stacked.resize(given.size() - kept);
     for (std::size_t k = kept; k < given.size(); ++k) stacked[k - kept].push_back(given[k].toTensor());
   }
-  if (count == 0) throw Error("run", node_.op + ": over no rows at all");
   for (const auto& one : stacked) carried.emplace_back(at::stack(one));
   return carried;
 }
