@@ -2,6 +2,10 @@
 //   x [B, N·C, …]; weight, bias, running statistics [N·C]
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <array>
+
+#include "primitives/kernels/batch_norm.h"
 #include "primitives/kernels/rows.h"
 #include "primitives/support.h"
 
@@ -119,6 +123,57 @@ Kernel prepare_affine(const Call& call, const Offer& offer) {
   };
 }
 
+// Where an operator has what such a norm wants.
+struct Places {
+  std::string_view op;
+  std::optional<std::size_t> mean, variance, training;
+  std::size_t momentum, eps;
+};
+constexpr std::array kPlaces = {
+    Places{"aten.batch_norm.default", kMean, kVariance, kTraining, kMomentum, kEps},
+    Places{"aten._native_batch_norm_legit_functional.default", 3, 4, 5, 6, 7},
+    Places{"aten._native_batch_norm_legit.no_stats", {}, {}, 3, 4, 5},
+};
+const Places& places_of(const Call& call) {
+  return *std::find_if(kPlaces.begin(), kPlaces.end(),
+                       [&](const Places& one) { return one.op == call.node.op; });
+}
+
+// With the batch's statistics: each channel is read once.
+//   x [N, B, C, …]; all else [N, C]
+Answer ask_by_channel(const Call& call) {
+  if (!is_mapped(call, kX)) return refuse("the input is shared, or a constant");
+  const auto& x = call.operand_at(kX)->type;
+  if (!call.flag(*places_of(call).training)) return refuse("the statistics do not come from the batch");
+  if (x.rank() < 3) return refuse("a channel has no rows");
+  std::int64_t length = 1, count = x.shape[0];
+  for (std::size_t i = 2; i < x.shape.size(); ++i) length *= x.shape[i];
+  if (length < kernels::kShortestRow) return refuse("the rows of a channel are short");
+  if (count * length < 2) return refuse("a channel has a single number");
+  const auto is_float = [](const auto& one) { return one.dtype == at::kFloat; };
+  if (!std::all_of(call.results.begin(), call.results.end(), is_float) ||
+      !std::all_of(call.operands.begin(), call.operands.end(),
+                   [&](const Operand& one) { return is_float(one.type); }))
+    return refuse("only float32 has such a kernel");
+  auto one = uniform_offer(call, Layout::kFront);
+  one.cost = kernel_cost(total_bytes(call));
+  return offer(std::move(one));
+}
+
+Kernel prepare_by_channel(const Call& call, const Offer&) {
+  const auto& places = places_of(call);
+  return [=, momentum = call.real(places.momentum), eps = call.real(places.eps)](
+             std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    const auto get = [&](std::optional<std::size_t> index) {
+      return index ? front_or_none(call, *index, in) : at::Tensor();
+    };
+    const auto norm = kernels::batch_norm(get(kX), get(kWeight), get(kBias), get(places.mean),
+                                          get(places.variance), momentum, eps);
+    const std::array results{norm.y, norm.mean, norm.invstd, norm.running_mean, norm.running_var};
+    std::copy_n(results.begin(), out.size(), out.begin());
+  };
+}
+
 std::vector<Sample> samples(std::int64_t members) {
   const auto arguments = [](bool training) {
     return std::vector<Argument>{{ValueRef{0}}, {ValueRef{1}}, {ValueRef{2}}, {ValueRef{3}}, {ValueRef{4}},
@@ -146,6 +201,14 @@ std::vector<Sample> samples(std::int64_t members) {
        "aten._native_batch_norm_legit.no_stats",
        {{ValueRef{0}}, {ValueRef{1}}, {ValueRef{2}}, {true}, {0.1}, {1e-5}},
        {{{5, 7, 4}}, c, c}},
+      {"training, rows of channels",
+       "aten._native_batch_norm_legit_functional.default",
+       {{ValueRef{0}}, {ValueRef{1}}, {ValueRef{2}}, {ValueRef{3}}, {ValueRef{4}}, {true}, {0.1}, {1e-5}},
+       {{{3, 7, 5, 7}}, c, shared, c, positive}},
+      {"no running statistics, rows of channels",
+       "aten._native_batch_norm_legit.no_stats",
+       {{ValueRef{0}}, {}, {ValueRef{1}}, {true}, {0.1}, {1e-5}},
+       {{{5, 7, 19}}, c}},
       {"training, statistics returned",
        "aten._native_batch_norm_legit_functional.default",
        {{ValueRef{0}}, {ValueRef{1}}, {ValueRef{2}}, {ValueRef{3}}, {ValueRef{4}}, {true}, {0.1}, {1e-5}},
@@ -160,7 +223,13 @@ Primitive batch_norm() {
           {"aten.batch_norm.default", "aten._native_batch_norm_legit_functional.default",
            "aten._native_batch_norm_legit.no_stats"},
           nullptr,
-          {{"wide", ask, prepare}, {"affine", ask_affine, prepare_affine}},
+          {{"wide", ask, prepare},
+           {"affine", ask_affine, prepare_affine},
+           {.name = "by_channel",
+            .ask = ask_by_channel,
+            .prepare = prepare_by_channel,
+            .differentiable = false,
+            .cpu_only = true}},
           nullptr,
           samples};
 }

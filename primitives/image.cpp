@@ -3,7 +3,9 @@
 //   packed [B, N·C, …]   folded [N·B, C, …]
 #include <algorithm>
 #include <array>
+#include <optional>
 
+#include "primitives/kernels/resize.h"
 #include "primitives/support.h"
 
 namespace wide::image_primitive {
@@ -61,6 +63,50 @@ Kernel prepare(const Call& call, const Offer&) {
   return boxed(call, call.node);
 }
 
+// Planes by kernels of our own, a row at a time. What an operator says of the size: (x, size, [corners,]
+// factor of rows, of columns), or (x, size, [corners,] factors).
+Answer ask_planes(const Call& call) {
+  const auto& op = call.node.op;
+  const bool bilinear = op.starts_with("aten.upsample_bilinear2d.");
+  if (!bilinear && !op.starts_with("aten.upsample_nearest2d.") &&
+      !op.starts_with("aten._upsample_nearest_exact2d."))
+    return refuse("only bilinear and nearest resizing of images have such a kernel");
+  if (!is_mapped(call, 0)) return refuse("the input is shared: it is resized once");
+  if (call.operands[0].type.rank() != 4) return refuse("the input has no batch axis");
+  if (call.results[0].dtype != at::kFloat) return refuse("only float32 has such a kernel");
+  auto one = uniform_offer(call, Layout::kFront);
+  return offer(std::move(one));
+}
+
+Kernel prepare_planes(const Call& call, const Offer&) {
+  const auto& op = call.node.op;
+  const bool bilinear = op.starts_with("aten.upsample_bilinear2d."), exact = op.find("exact") != op.npos;
+  const std::size_t factors = bilinear ? 3 : 2;
+  std::array<std::optional<double>, 2> factor;
+  if (op.ends_with(".vec")) {
+    if (const auto* list = call.node.arguments[factors].list())
+      for (std::size_t i = 0; i < 2; ++i) factor[i] = std::get<double>((*list)[i].value);
+  } else {
+    for (std::size_t i = 0; i < 2; ++i)
+      if (!call.is_none(factors + i)) factor[i] = call.real(factors + i);
+  }
+  const auto& shape = call.results[0].shape;
+  const kernels::Resized rows{shape[2], factor[0]}, columns{shape[3], factor[1]};
+  const auto x = *call.operand_of(0);
+  const auto height = call.operands[x].type.shape[2], width = call.operands[x].type.shape[3];
+  if (!bilinear) {
+    return [x, places = kernels::nearest_places(height, width, rows, columns, exact)](
+               std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+      out[0] = kernels::nearest2d(in[x], places);
+    };
+  }
+  return [x, down = kernels::linear_places(height, rows, call.flag(2)),
+          across = kernels::linear_places(width, columns, call.flag(2))](std::span<const at::Tensor> in,
+                                                                         std::span<at::Tensor> out) {
+    out[0] = kernels::bilinear2d(in[x], down, across);
+  };
+}
+
 std::vector<Sample> samples(std::int64_t members) {
   const auto i = ints_argument;
   const Argument x{ValueRef{0}}, factors{Argument::List{{2.0}, {1.5}}};
@@ -71,6 +117,16 @@ std::vector<Sample> samples(std::int64_t members) {
        {x, i({7, 5}), {true}, {}, {}},
        {{{2, 3, 4, 6}}}},
       {"nearest", "aten.upsample_nearest2d.vec", {x, {}, factors}, {{{2, 3, 4, 6}}}},
+      {"nearest by size", "aten.upsample_nearest2d.default", {x, i({3, 11}), {}, {}}, {{{2, 3, 4, 6}}}},
+      {"nearest, exact", "aten._upsample_nearest_exact2d.default", {x, i({3, 11}), {}, {}}, {{{2, 3, 4, 6}}}},
+      {"bilinear, smaller, by corners",
+       "aten.upsample_bilinear2d.default",
+       {x, i({3, 11}), {true}, {}, {}},
+       {{{2, 3, 4, 6}}}},
+      {"bilinear with a factor that is not the size's",
+       "aten.upsample_bilinear2d.default",
+       {x, i({7, 5}), {false}, {1.9}, {0.9}},
+       {{{2, 3, 4, 6}}}},
       {"nearest 1d", "aten.upsample_nearest1d.default", {x, i({9}), {}}, {{{2, 3, 6}}}},
       {"nearest 3d", "aten.upsample_nearest3d.default", {x, i({5, 6, 7}), {}, {}, {}}, {{{2, 3, 4, 5, 6}}}},
       {"bicubic", "aten.upsample_bicubic2d.default", {x, i({7, 5}), {false}, {}, {}}, {{{2, 3, 4, 6}}}},
@@ -94,7 +150,17 @@ std::vector<std::string_view> ops() {
 }  // namespace
 
 Primitive image() {
-  return {"image", ops(), nullptr, {{"batched", ask, prepare}}, nullptr, samples};
+  return {"image",
+          ops(),
+          nullptr,
+          {{"batched", ask, prepare},
+           {.name = "planes",
+            .ask = ask_planes,
+            .prepare = prepare_planes,
+            .differentiable = false,
+            .cpu_only = true}},
+          nullptr,
+          samples};
 }
 
 }  // namespace wide::image_primitive

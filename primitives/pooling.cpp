@@ -2,7 +2,11 @@
 //   packed [B, N·C, …]   folded [N·B, C, …]   either with channels innermost
 #include <ATen/ATen.h>
 
-#include "primitives/kernels/max_pool.h"
+#include <algorithm>
+#include <array>
+
+#include "primitives/kernels/pool.h"
+#include "primitives/kernels/resize.h"
 #include "primitives/support.h"
 
 namespace wide::pooling_primitive {
@@ -33,28 +37,43 @@ Kernel prepare(const Call& call, const Offer& offer) {
 }
 
 enum { kX, kSize, kStride, kPadding, kDilation };
+enum { kCountsPadding = 5, kDivisor };  // of an average
 
-// Planes by a kernel of our own, which does not branch on the numbers.
-Answer ask_branchless(const Call& call) {
-  if (call.node.op != "aten.max_pool2d.default")
-    return refuse("only max pooling of images has such a kernel");
+// Planes by kernels of our own, a row at a time.
+Answer ask_planes(const Call& call) {
+  constexpr std::array<std::string_view, 3> kOps = {"aten.max_pool2d.default", "aten.avg_pool2d.default",
+                                                    "aten.pixel_shuffle.default"};
+  if (std::find(kOps.begin(), kOps.end(), call.node.op) == kOps.end())
+    return refuse("only pooling of images and pixel shuffles have such a kernel");
   if (!is_mapped(call, kX)) return refuse("the input is shared: it is pooled once");
-  if (call.operand_at(kX)->type.rank() != 4) return refuse("the input has no batch axis");
+  if (call.operand_at(kX)->type.rank() < 3) return refuse("the input has no channel axis");
   if (call.results[0].dtype != at::kFloat) return refuse("only float32 has such a kernel");
   return offer(uniform_offer(call, Layout::kFront));
 }
 
-Kernel prepare_branchless(const Call& call, const Offer&) {
+Kernel prepare_planes(const Call& call, const Offer&) {
+  const auto x = *call.operand_of(kX);
+  if (call.node.op == "aten.pixel_shuffle.default") {
+    return [x, factor = call.integer(1)](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+      out[0] = kernels::pixel_shuffle(in[x], factor);
+    };
+  }
   const auto pair = [&](std::size_t index) {
     const auto list = call.integers(index);
     return std::array{list.front(), list.back()};
   };
   const auto size = pair(kSize);
-  const kernels::Window window{size, call.integers(kStride).empty() ? size : pair(kStride), pair(kPadding),
-                               pair(kDilation)};
-  const auto& result = call.results[0].shape;
-  return [window, x = *call.operand_of(kX), rows = result[2], columns = result[3]](
-             std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+  kernels::Window window{size, call.integers(kStride).empty() ? size : pair(kStride), pair(kPadding), {1, 1}};
+  const auto rows = call.results[0].shape.end()[-2], columns = call.results[0].shape.back();
+  if (call.node.op == "aten.avg_pool2d.default") {
+    const auto divisor = call.is_none(kDivisor) ? 0 : call.integer(kDivisor);
+    return
+        [=, counts = call.flag(kCountsPadding)](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+          out[0] = kernels::avg_pool2d(in[x], window, rows, columns, counts, divisor);
+        };
+  }
+  window.dilation = pair(kDilation);
+  return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     out[0] = kernels::max_pool2d(in[x], window, rows, columns);
   };
 }
@@ -84,6 +103,14 @@ std::vector<Sample> samples(std::int64_t members) {
        "aten.avg_pool2d.default",
        {x, i({2, 2}), i({1, 2}), i({0, 0}), {false}, {true}, {}},
        {{{5, 3, 8, 6}}}},
+      {"average 2d, ragged",
+       "aten.avg_pool2d.default",
+       {x, i({3, 2}), i({2, 1}), i({1, 1}), {true}, {false}, {}},
+       {{{5, 3, 8, 6}}}},
+      {"average 2d by another divisor",
+       "aten.avg_pool2d.default",
+       {x, i({2, 2}), i({}), i({1, 0}), {false}, {true}, {std::int64_t{3}}},
+       {{{3, 8, 6}}}},
       {"average 1d", "aten.avg_pool1d.default", {x, i({2}), i({2}), i({0}), {false}, {true}}, {{{5, 3, 8}}}},
       {"average 3d",
        "aten.avg_pool3d.default",
@@ -94,6 +121,7 @@ std::vector<Sample> samples(std::int64_t members) {
       {"adaptive average 3d", "aten.adaptive_avg_pool3d.default", {x, i({1, 2, 1})}, {{{2, 3, 4, 6, 4}}}},
       {"adaptive max 2d", "aten.adaptive_max_pool2d.default", {x, i({2, 2})}, {{{5, 3, 8, 6}}}},
       {"pixel shuffle", "aten.pixel_shuffle.default", {x, {std::int64_t{2}}}, {{{5, 4, 3, 2}}}},
+      {"pixel shuffle by 3", "aten.pixel_shuffle.default", {x, {std::int64_t{3}}}, {{{18, 3, 5}}}},
       {"B equals N",
        "aten.max_pool2d.default",
        {x, i({2, 2}), i({2, 2}), i({0, 0}), i({1, 1}), {false}},
@@ -114,9 +142,9 @@ Primitive pooling() {
            "aten.pixel_shuffle.default", "aten.pixel_unshuffle.default"},
           nullptr,
           {{"batched", ask, prepare},
-           {.name = "branchless",
-            .ask = ask_branchless,
-            .prepare = prepare_branchless,
+           {.name = "planes",
+            .ask = ask_planes,
+            .prepare = prepare_planes,
             .differentiable = false,
             .cpu_only = true}},
           nullptr,
