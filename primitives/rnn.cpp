@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "primitives/kernels/recurrence.h"
 #include "primitives/recurrent.h"
 #include "primitives/support.h"
 
@@ -184,6 +185,117 @@ Kernel prepare(const Call& call, const Offer&) {
   };
 }
 
+kernels::Gates gates_of(Cell cell) {
+  switch (cell) {
+    case Cell::kTanh:
+      return kernels::Gates::kTanh;
+    case Cell::kRelu:
+      return kernels::Gates::kRelu;
+    case Cell::kGru:
+      return kernels::Gates::kGru;
+    default:
+      return kernels::Gates::kLstm;
+  }
+}
+
+std::int64_t hidden_of(const Call& call) {
+  return call.operands[operands_of(call, kStates)[0]].type.shape[2];
+}
+
+std::int64_t batch_of(const Call& call) {
+  const auto& x = call.operand_at(kX)->type.shape;
+  return call.flag(kBatchFirst) ? x[0] : x[1];
+}
+
+// A member's whole sequence on one thread, by a kernel of our own.
+Answer ask_by_member(const Call& call) {
+  auto answer = ask(call);
+  if (answer.offers.empty()) return answer;
+  const auto shape = shape_of(call);
+  if (shape.projected) return refuse("no kernel for projected states");
+  const auto is_float = [](const Operand& one) { return one.type.dtype == at::kFloat; };
+  if (!std::all_of(call.operands.begin(), call.operands.end(), is_float))
+    return refuse("only float32 has such a kernel");
+  auto reason = kernels::Recurrence::refusal(gates_of(shape.cell), batch_of(call), hidden_of(call));
+  if (!reason.empty()) return refuse(std::move(reason));
+  answer.offers[0].cost = kernel_cost(total_bytes(call), flops(call));
+  return answer;
+}
+
+// The weights of one layer in one direction, as the kernel wants them.
+struct PackedChain {
+  at::Tensor w_ih, w_hh;    ///< [N, I, G·H]; as Recurrence::pack() gives it
+  at::Tensor bias, hidden;  ///< [N, 1, G·H] of the inputs; [N, G·H] of a GRU's hidden part; or undefined
+};
+
+std::vector<PackedChain> packed(const Shape& shape, const kernels::Recurrence& layer,
+                                const std::vector<at::Tensor>& weights) {
+  std::vector<PackedChain> chains;
+  for (std::size_t i = 0; i < weights.size(); i += shape.weights) {
+    PackedChain chain{weights[i].transpose(1, 2), layer.pack(weights[i + 1]), {}, {}};
+    if (shape.biases) {
+      const auto &b_ih = weights[i + 2], &b_hh = weights[i + 3];
+      chain.bias = (shape.cell == Cell::kGru ? b_ih : b_ih + b_hh).unsqueeze(1);
+      if (shape.cell == Cell::kGru) chain.hidden = b_hh.contiguous();
+    }
+    chains.push_back(std::move(chain));
+  }
+  return chains;
+}
+
+Kernel prepare_by_member(const Call& call, const Offer&) {
+  const auto shape = shape_of(call);
+  const auto x_at = *call.operand_of(kX);
+  const auto states = operands_of(call, kStates), weights = operands_of(call, kWeights);
+  const kernels::Recurrence layer(gates_of(shape.cell), batch_of(call), hidden_of(call));
+  std::vector<bool> mapped;
+  std::vector<ConcreteType> types;
+  for (const auto& operand : call.operands) mapped.push_back(operand.mapped), types.push_back(operand.type);
+  const auto front = [=, members = call.members](std::size_t i, const at::Tensor& tensor) {
+    return mapped[i] ? tensor : convert(tensor, Layout::kShared, Layout::kFront, types[i], members);
+  };
+  // Weights that never change are packed once, here.
+  const bool known = std::all_of(weights.begin(), weights.end(), [&](std::size_t i) {
+    return call.operands[i].constant.defined() && !call.operands[i].constant.requires_grad();
+  });
+  std::vector<at::Tensor> constants;
+  for (const auto i : weights)
+    if (known) constants.push_back(front(i, call.operands[i].constant));
+  return [=, chains = packed(shape, layer, constants)](std::span<const at::Tensor> in,
+                                                       std::span<at::Tensor> out) {
+    auto current = chains;
+    if (!known) {
+      std::vector<at::Tensor> all;
+      for (const auto i : weights) all.push_back(front(i, in[i]));
+      current = packed(shape, layer, all);
+    }
+    const auto state = [&](std::size_t k, std::int64_t at) {
+      return front(states[k], in[states[k]]).select(1, at);
+    };
+    auto x = front(x_at, in[x_at]);
+    std::vector<at::Tensor> h, c;
+    for (std::int64_t i = 0; i < shape.layers; ++i) {
+      std::vector<at::Tensor> directions;
+      for (std::int64_t direction = 0; direction < shape.directions; ++direction) {
+        const auto at = i * shape.directions + direction;
+        const auto& chain = current[static_cast<std::size_t>(at)];
+        const auto rows = with_rows(x);
+        const auto inputs =
+            chain.bias.defined() ? at::baddbmm(chain.bias, rows, chain.w_ih) : at::bmm(rows, chain.w_ih);
+        kernels::Recurrence::State own{state(0, at), states.size() > 1 ? state(1, at) : at::Tensor()};
+        directions.push_back(layer.run(inputs.unflatten(1, {x.size(1), x.size(2)}), chain.w_hh, chain.hidden,
+                                       shape.time_axis, direction == 1, own));
+        h.push_back(own.h);
+        c.push_back(own.c);
+      }
+      x = directions.size() == 1 ? directions[0] : at::cat(directions, -1);
+    }
+    out[0] = x;
+    out[1] = at::stack(h, 1);
+    if (shape.cell == Cell::kLstm) out[2] = at::stack(c, 1);
+  };
+}
+
 struct SampleShape {
   std::string name, op;
   std::int64_t layers = 1;
@@ -251,9 +363,17 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive rnn() {
-  return {"rnn",   {"aten.lstm.input", "aten.gru.input", "aten.rnn_tanh.input", "aten.rnn_relu.input"},
-          nullptr, {{"fused", ask, prepare}},
-          flops,   samples,
+  return {"rnn",
+          {"aten.lstm.input", "aten.gru.input", "aten.rnn_tanh.input", "aten.rnn_relu.input"},
+          nullptr,
+          {{"fused", ask, prepare},
+           {.name = "by_member",
+            .ask = ask_by_member,
+            .prepare = prepare_by_member,
+            .differentiable = false,
+            .cpu_only = true}},
+          flops,
+          samples,
           alone};
 }
 

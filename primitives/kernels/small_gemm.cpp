@@ -30,13 +30,15 @@ std::string SmallGemm::refusal(std::int64_t rows, std::int64_t inner, std::int64
 }
 
 // libxsmm counts by columns: what is [rows, columns] here is [columns, rows] there, so that w comes first.
-SmallGemm::SmallGemm(std::int64_t rows, std::int64_t inner, std::int64_t columns, bool biased)
+SmallGemm::SmallGemm(std::int64_t rows, std::int64_t inner, std::int64_t columns, bool biased,
+                     std::int64_t y_step)
     : rows_(rows), inner_(inner), columns_(columns), biased_(biased) {
   const auto m = static_cast<libxsmm_blasint>(columns), n = static_cast<libxsmm_blasint>(rows),
-             k = static_cast<libxsmm_blasint>(inner);
+             k = static_cast<libxsmm_blasint>(inner),
+             step = static_cast<libxsmm_blasint>(y_step ? y_step : columns);
   const float alpha = 1, beta = biased ? 1 : 0;
   const int flags = LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
-  function_ = libxsmm_smmdispatch(m, n, k, &m, &k, &m, &alpha, &beta, &flags, &prefetch);
+  function_ = libxsmm_smmdispatch(m, n, k, &m, &k, &step, &alpha, &beta, &flags, &prefetch);
   if (!function_) throw std::runtime_error("libxsmm generated no kernel for this product");
 }
 
