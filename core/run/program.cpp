@@ -204,7 +204,10 @@ Program::Program(const Graph& graph, const Plan& plan, std::span<const WideTenso
 }
 
 std::vector<WideTensor> Program::run(std::span<const WideTensor> inputs) const {
-  auto slots = initial_;
+  std::vector<at::Tensor> slots(initial_.size());  // those of constants stay empty
+  const auto value = [&](std::size_t slot) -> const at::Tensor& {
+    return slots[slot].defined() ? slots[slot] : initial_[slot];
+  };
   for (const auto& entry : entries_) slots[entry.slot] = inputs[entry.input].tensor;
   std::vector<at::Tensor> operands, results;
   auto* const observer = run_observer.load(std::memory_order_relaxed);
@@ -213,7 +216,7 @@ std::vector<WideTensor> Program::run(std::span<const WideTensor> inputs) const {
         observer, {instruction.node, instruction.conversion,
                    instruction.conversion ? std::string_view(instruction.where) : std::string_view()});
     operands.clear();
-    for (const auto slot : instruction.operands) operands.push_back(slots[slot]);
+    for (const auto slot : instruction.operands) operands.push_back(value(slot));
     results.assign(instruction.results.size(), at::Tensor());
     with_torch_errors(
         "run", [&] { return instruction.where; },
@@ -235,7 +238,7 @@ std::vector<WideTensor> Program::run(std::span<const WideTensor> inputs) const {
   std::vector<WideTensor> outputs;
   outputs.reserve(exits_.size());
   for (const auto& exit : exits_) {
-    auto tensor = exit.literal ? at::Tensor() : slots[exit.slot];
+    auto tensor = exit.literal ? at::Tensor() : value(exit.slot);
     if (tensor.defined() && !tensor.is_nested() && tensor.has_storage() &&
         kept_.contains(tensor.storage().unsafeGetStorageImpl()))
       tensor = tensor.clone();
