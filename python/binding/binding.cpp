@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/aten/device.h"
 #include "core/aten/torch_error.h"
 #include "core/frontend/members.h"
 #include "core/model/wide_model.h"
@@ -73,10 +74,11 @@ class Versions {
       watched_.push_back(std::move(one));
     }
   }
-  /// "member 'a', tensor 'w'" of the first that was; empty where none was.
-  std::string changed() const {
+  /// "member 'a', tensor 'w'" of the first that was; empty where none was. Buffers in `written` do not count:
+  /// the model writes its own.
+  std::string changed(const std::map<std::string, at::Tensor>& written) const {
     for (const auto& one : watched_) {
-      if (one.counter.current_version() != one.seen)
+      if (one.counter.current_version() != one.seen && !written.contains(one.fqn))
         return "member '" + one.member + "', tensor '" + one.fqn + "'";
     }
     return {};
@@ -302,10 +304,14 @@ Tensors forward(std::int64_t handle, Tensors tensors, const c10::List<bool>& map
   return with_errors("run", [&] {
     const auto entry = find(handle);
     const std::lock_guard lock(entry->mutex);
-    if (const auto changed = entry->versions.changed(); !changed.empty())
-      raise("stale", changed + ": was written after the wide model took it in; call refresh()");
     const auto inputs = inputs_of(tensors, mapped);
     if (!compiled && !entry->model.has_build(inputs)) raise("unbuilt", "there is no build for these inputs");
+    if (!entry->model.has_build(inputs)) {
+      const KeptGenerator kept(at::kCPU);
+      entry->model.build(inputs);
+    }
+    if (const auto changed = entry->versions.changed(entry->model.buffers()); !changed.empty())
+      raise("stale", changed + ": was written after the wide model took it in; call refresh()");
     const auto outputs = entry->model.forward(inputs);
     Tensors results;
     results.reserve(outputs.size());
@@ -347,6 +353,7 @@ void prepare(std::int64_t handle, const Tensors& tensors, const c10::List<bool>&
     const auto entry = find(handle);
     const std::lock_guard lock(entry->mutex);
     entry->cancelled = false;
+    const KeptGenerator kept(at::kCPU);  // measuring draws operands
     entry->model.build(inputs_of(tensors, mapped));
   });
 }
@@ -451,6 +458,7 @@ std::tuple<Strings, std::vector<double>, Strings> prove_model(std::int64_t handl
   return with_errors("prove", [&] {
     const auto entry = find(handle);
     const std::lock_guard lock(entry->mutex);
+    const KeptGenerator kept(at::kCPU);
     const auto proof = prove(entry->model, inputs_of(tensors, mapped));
     Strings texts;
     std::vector<double> numbers;

@@ -153,8 +153,8 @@ class Program:
             kwargs = {name: kwargs[name] for name in self._keywords}
         leaves, spec = pytree.tree_flatten((tuple(args), kwargs))
         if spec != self.in_spec:
-            raise Error("run", f"the call is built otherwise than the example: {spec} where the example was {self.in_spec}; call it "
-                               "as the example was given", "inputs")
+            raise Error("run", f"the call is built otherwise than the example: {_line(spec)} where the example was {_line(self.in_spec)}; call "
+                               "it as the example was given", "inputs")
         tensors = []
         for place, (leaf, wanted) in enumerate(zip(leaves, self._leaves)):
             if isinstance(wanted, dict):
@@ -193,6 +193,10 @@ class Program:
         sizes = self._sizes(tensors, mapped)
         return [torch.empty([members, *map(sizes, meta["sizes"])], dtype=_DTYPES[meta["dtype"]], device="cpu")
                 for meta in self._outputs if isinstance(meta, dict)]
+
+
+def _line(spec):
+    return " ".join(str(spec).split())
 
 
 def _same_constant(given, traced):

@@ -274,12 +274,13 @@ class Wide(torch.nn.Module):
             raise thrown
         if error.stage == "stale" and self.config.stale == "refresh":
             self.refresh()
-        elif error.stage == "unbuilt":
-            self._prepare(tensors)
-        else:
+        elif error.stage != "unbuilt":
             raise error from None
-        with translating():
+        self._prepare(tensors)
+        try:
             return _forward(self._handle, tensors, self._mapped, False)
+        except RuntimeError as second:
+            raise translated(second) or second from None
 
     def _prepare(self, tensors, progress=None):
         """Builds for these inputs, unless there is a build."""
