@@ -32,26 +32,27 @@ def use_pooled_memory():
 def interruptible(work, handle, progress=None):
     """Runs `work` on a thread of its own, so that Ctrl-C reaches this one and cancels it. `progress` is told of steps."""
     failure = []
+    done = threading.Event()  # Thread.join() takes a thread for ended once it was interrupted
 
     def run():
         try:
             work()
         except BaseException as error:  # handed to the caller's thread
             failure.append(error)
+        finally:
+            done.set()
 
-    thread = threading.Thread(target=run, name="widebench-plan", daemon=True)
-    thread.start()
+    threading.Thread(target=run, name="widebench-plan").start()
     told = ""
     try:
-        while thread.is_alive():
-            thread.join(0.05 if progress else 0.2)
+        while not done.wait(0.05 if progress else 0.2):
             now = ops.progress(handle) if progress else ""
             if now != told:
                 told = now
                 progress(now)
     except BaseException:
         ops.cancel(handle)
-        thread.join()
+        done.wait()
         raise
     if failure:
         with translating():
