@@ -125,16 +125,15 @@ def from_files(model, checkpoints=(), example_args=None, example_kwargs=None, *,
         It cannot `unpack()`, as a file holds no class.
     """
     config = _config(config, mode)
+    with translating():  # the library's reader checks the file; what is read of it below is known to be sound
+        handle, names, warnings_ = ops.open_files([os.fspath(model)], [os.fspath(one) for one in checkpoints], *_options(config))
+    _warn(warnings_)
     try:
         with open(model, "rb") as file:
             program = Program(torch.frombuffer(bytearray(file.read()), dtype=torch.uint8))
-    except OSError as error:
-        raise Error("load", f"{model}: {error.strerror}; check the path", str(model)) from error
-    except Error as error:
-        raise Error("load", f"{model}: {error}", str(model)) from error
-    with translating():
-        handle, names, warnings_ = ops.open_files([os.fspath(model)], [os.fspath(one) for one in checkpoints], *_options(config))
-    _warn(warnings_)
+    except BaseException:
+        ops.destroy(handle)
+        raise
     wide = Wide(_handle=handle, _program=program, _names=list(names), _config=config, _skeleton=None)
     args = (example_args,) if isinstance(example_args, torch.Tensor) else example_args
     wide._set_in_dims(in_dims, kwargs_in_dims, args, example_kwargs or {})

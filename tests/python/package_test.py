@@ -7,6 +7,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -395,6 +396,13 @@ class Refusals(unittest.TestCase):
 
         error = self.refused("export", ["member0"], widebench.compile, [Branch()], X)
         self.assertTrue(error.advice)
+
+    def test_files(self):
+        self.refused("load", ["nowhere.pt2"], widebench.from_files, "nowhere.pt2")
+        with tempfile.NamedTemporaryFile(suffix=".pt2") as file:
+            file.write(b"no program")
+            file.flush()
+            self.refused("load", [file.name], widebench.from_files, file.name)
 
     def test_errors_pickle(self):
         error = pickle.loads(pickle.dumps(widebench.Error("run", "input.0: is wrong; mend it")))
