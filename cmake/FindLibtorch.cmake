@@ -2,6 +2,13 @@
 #   LIBTORCH_ROOT   in: the wheel's torch/ folder, as variable or environment variable
 #   Libtorch::c10, Libtorch::cpu   out: the targets; no Python and no CUDA library is linked
 set(LIBTORCH_ROOT "$ENV{LIBTORCH_ROOT}" CACHE PATH "the torch/ folder of an installed torch wheel")
+if(NOT LIBTORCH_ROOT AND Python_EXECUTABLE)
+  # Where pip builds the package: the torch of the Python that it runs in, not of the folder that it builds in (-I).
+  execute_process(COMMAND "${Python_EXECUTABLE}" -I -c
+                          "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s else '')"
+                  OUTPUT_VARIABLE Libtorch_OF_PYTHON OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  set_property(CACHE LIBTORCH_ROOT PROPERTY VALUE "${Libtorch_OF_PYTHON}")
+endif()
 find_path(Libtorch_INCLUDE_DIR ATen/ATen.h PATHS "${LIBTORCH_ROOT}/include" NO_DEFAULT_PATH)
 find_library(Libtorch_CPU_LIBRARY torch_cpu PATHS "${LIBTORCH_ROOT}/lib" NO_DEFAULT_PATH)
 find_library(Libtorch_C10_LIBRARY c10 PATHS "${LIBTORCH_ROOT}/lib" NO_DEFAULT_PATH)
@@ -18,7 +25,8 @@ find_package_handle_standard_args(
   Libtorch
   REQUIRED_VARS Libtorch_CPU_LIBRARY Libtorch_C10_LIBRARY Libtorch_INCLUDE_DIR
   VERSION_VAR Libtorch_VERSION
-  REASON_FAILURE_MESSAGE "set LIBTORCH_ROOT to the torch/ folder of an installed torch wheel")
+  HANDLE_VERSION_RANGE
+  REASON_FAILURE_MESSAGE "set LIBTORCH_ROOT to the torch/ folder of an installed torch wheel of version 2.11 to 2.15. For pip install: install torch first, and add --no-build-isolation where it lies in another environment")
 
 if(Libtorch_FOUND AND NOT TARGET Libtorch::cpu)
   add_library(Libtorch::c10 SHARED IMPORTED)

@@ -1,8 +1,10 @@
 #include "app/cli/cli.h"
 #include "app/cli/commands.h"
 #include "app/model_bench.h"
+#include "core/run/tensor_memory.h"
 
 int main(int argc, char** argv) {
+  wide::use_tensor_memory();  // before any tensor is made
   const auto bench = [] { return std::shared_ptr<wide::gui::Bench>(wide::app::model_bench()); };
   return wide::cli::run_main(argc, argv, wide::app::engine(), wide::cli::commands(), bench);
 }

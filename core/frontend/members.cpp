@@ -244,6 +244,51 @@ LoadedModel load(const std::vector<fs::path>& models, const std::vector<fs::path
   return loaded;
 }
 
+LoadedProgram load_program(std::vector<std::byte> file, const std::string& name,
+                           const std::set<std::string>& given) {
+  const auto program = formats::parse_exported_program(std::move(file), name);
+  LoadedProgram loaded{capture_file(program, name), {}, {}};
+  for (const auto& warning : program.warnings) loaded.warnings.push_back(name + ": " + warning);
+  for (const auto* stored : {&program.weights, &program.constants}) {
+    for (const auto& [fqn, tensor] : *stored) {
+      if (!given.contains(fqn)) loaded.tensors.emplace(fqn, to_tensor(tensor));
+    }
+  }
+  return loaded;
+}
+
+std::string architecture_difference(const Graph& a, const Graph& b) {
+  const auto x = structure(a), y = structure(b);
+  return x == y ? "" : first_difference(x, y);
+}
+
+void check_member(const Graph& graph, const Member& member) {
+  for (const auto& input : graph.inputs) {
+    if (input.kind == InputKind::kUser) continue;
+    const auto found = member.tensors.find(input.target);
+    if (found == member.tensors.end())
+      throw Error("load", "member '" + member.name + "' lacks the tensor '" + input.target +
+                              "'; give members of one architecture");
+    const auto& type = graph.values[static_cast<std::size_t>(input.value)].type;
+    if (!type) continue;
+    const auto& tensor = found->second;
+    const bool same_sizes = std::ranges::equal(type->sizes, tensor.sizes(),
+                                               [](const formats::SymbolicInt& size, std::int64_t own) {
+                                                 const auto* number = std::get_if<std::int64_t>(&size);
+                                                 return !number || *number == own;
+                                               });
+    if (same_sizes && tensor.scalar_type() == type->dtype) continue;
+    std::string sizes;
+    for (const auto& size : type->sizes) {
+      const auto* number = std::get_if<std::int64_t>(&size);
+      sizes += (sizes.empty() ? "" : ", ") + (number ? std::to_string(*number) : std::string("?"));
+    }
+    throw Error("load", "member '" + member.name + "', tensor '" + input.target + "': is " +
+                            describe(tensor) + ", the model has " + dtype_name(type->dtype) + "[" + sizes +
+                            "]; give members of one architecture");
+  }
+}
+
 std::vector<std::string> member_names(const std::vector<fs::path>& files) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < files.size(); ++i) {

@@ -3,8 +3,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,25 @@ struct LoadOptions {
 /// differ.
 LoadedModel load(const std::vector<std::filesystem::path>& models,
                  const std::vector<std::filesystem::path>& weights, const LoadOptions& options = {});
+
+/// What a program file says, without members.
+struct LoadedProgram {
+  Graph graph;
+  std::map<std::string, at::Tensor> tensors;  ///< the file's own, by fqn, but those in `given`
+  std::vector<std::string> warnings;
+};
+
+/// From the bytes of a .pt2 file; `name` stands in messages. Tensors named in `given` are the caller's to
+/// bring and are not copied out of the file. Throws as load() does.
+LoadedProgram load_program(std::vector<std::byte> file, const std::string& name,
+                           const std::set<std::string>& given = {});
+
+/// The first line in which two graphs differ, both sides of it; empty where they are one architecture.
+std::string architecture_difference(const Graph& a, const Graph& b);
+
+/// Throws wide::Error ("load") naming the tensor, with both sides, where the member lacks one that the graph
+/// names or has it in another shape or dtype.
+void check_member(const Graph& graph, const Member& member);
 
 /// Unique member names for files: the stem; "#2" is added for the same file or equal contents given again,
 /// and the folder's name is put before the stem where different files share one.

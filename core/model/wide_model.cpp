@@ -28,8 +28,8 @@ namespace {
 std::string shape_key(std::span<const ModelInput> inputs) {
   std::string key;
   for (const auto& input : inputs) {
-    key += dtype_name(input.tensor.scalar_type()) + shape_text(input.tensor.sizes()) +
-           (input.mapped ? "m" : "s");
+    key += dtype_name(input.tensor.scalar_type()) +
+           shape_text(input.tensor.sizes().slice(input.mapped ? 1 : 0)) + (input.mapped ? "m" : "s");
   }
   return key;
 }
@@ -90,22 +90,25 @@ WideModel::WideModel(Graph captured, std::vector<Member> members, BuildOptions o
       members_(std::move(members)),
       options_(std::move(options)),
       pool_(std::make_unique<MemoryPool>()) {
-  if (members_.empty()) throw Error("widen", "a wide model needs at least one member");
   if (!options_.costs) options_.costs = std::make_shared<CostBook>();
   for (std::size_t i = 0; i < members_.size(); ++i) seeds_.push_back(options_.seed + i);
   for (const auto& input : captured_.inputs) {
-    if (input.kind == InputKind::kUser) {
-      if (!captured_.values[static_cast<std::size_t>(input.value)].tensor) {
-        throw Error("capture", "the model takes a number as input '" + input.target +
-                                   "', which is not supported; export it with that number fixed");
-      }
-      user_inputs_.push_back(input);
-      continue;
+    if (input.kind != InputKind::kUser) continue;
+    if (!captured_.values[static_cast<std::size_t>(input.value)].tensor) {
+      throw Error("capture", "the model takes a number as input '" + input.target +
+                                 "', which is not supported; export it with that number fixed");
     }
+    user_inputs_.push_back(input);
+  }
+  check_members();
+}
+
+void WideModel::check_members() const {
+  if (members_.empty()) throw Error("widen", "a wide model needs at least one member");
+  for (const auto& input : captured_.inputs) {
     for (const auto& member : members_) {
-      if (!member.tensors.contains(input.target)) {
+      if (input.kind != InputKind::kUser && !member.tensors.contains(input.target))
         throw Error("widen", "member '" + member.name + "' lacks '" + input.target + "'");
-      }
     }
   }
 }
@@ -232,13 +235,17 @@ const Build& WideModel::build(std::span<const ModelInput> inputs) {
   if (found == builds_.end()) {
     make_room();
     const c10::InferenceMode guard;
-    found = builds_.emplace(key, Kept{std::make_unique<Build>(make_build(inputs))}).first;
+    found = builds_.emplace(key, Kept{std::make_unique<Build>(make_build(inputs, key))}).first;
   }
   found->second.used = ++uses_;
   last_ = {found->second.build.get(), {}};
   for (const auto& input : inputs)
     last_.inputs.push_back({input.tensor.sizes().vec(), input.tensor.scalar_type(), input.mapped});
   return *last_.build;
+}
+
+bool WideModel::has_build(std::span<const ModelInput> inputs) const {
+  return is_last(inputs) || builds_.contains(shape_key(inputs));
 }
 
 void WideModel::make_room() {
@@ -248,7 +255,7 @@ void WideModel::make_room() {
                                  [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
 }
 
-Build WideModel::make_build(std::span<const ModelInput> inputs) {
+Build WideModel::make_build(std::span<const ModelInput> inputs, const std::string& key) {
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed = [&] {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -318,7 +325,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs) {
   if (random) drawing.emplace(&trial.emplace(seeds_, device()));
   const double before = elapsed();
   Tuner tuner(*options_.costs, options_.tuning, options_.device);
-  auto planned = options_.plan ? restore(request, *options_.plan) : plan_execution(request, tuner, *pool_);
+  auto planned = this->planned(request, key, tuner);
   const double tuning = elapsed() - before;
   drawing.reset();
   pipeline.note("widen", elapsed(), [&] { return print(optimized, planned.plan); });
@@ -336,6 +343,48 @@ Build WideModel::make_build(std::span<const ModelInput> inputs) {
           elapsed(),
           tuning,
           random};
+}
+
+PlannedExecution WideModel::planned(const PlanRequest& request, const std::string& key, Tuner& tuner) {
+  if (options_.plan) return restore(request, *options_.plan);
+  if (const auto before = plans_.find(key); before != plans_.end()) {
+    auto plan = std::move(before->second);
+    plans_.erase(before);
+    if (plan.members != members()) {
+      const auto chunk = plan.schedule.chunk;
+      if (chunk == plan.members || members() % chunk != 0) plan.schedule = {.chunk = members()};
+      plan.members = members();
+      plan.rest.clear();
+    }
+    try {
+      return restore(request, plan);
+    } catch (const Error&) {
+      // Weights that were the same for all members are no more, or the other way round: another graph.
+    }
+  }
+  return plan_execution(request, tuner, *pool_);
+}
+
+void WideModel::replace_members(std::vector<Member> members) {
+  std::swap(members_, members);
+  try {
+    check_members();
+  } catch (const Error&) {
+    std::swap(members_, members);
+    throw;
+  }
+  const auto before = static_cast<std::int64_t>(members.size());
+  for (const auto& [key, kept] : builds_)
+    plans_.insert_or_assign(key, store(kept.build->optimized, before, kept.build->planned));
+  last_ = {};
+  builds_.clear();
+  weights_.clear();
+  by_hash_.clear();
+  state_.clear();
+  streams_.reset();
+  pool_->trim();
+  seeds_.clear();
+  for (std::size_t i = 0; i < members_.size(); ++i) seeds_.push_back(options_.seed + i);
 }
 
 std::vector<WideTensor> WideModel::input_values(const Graph& graph,

@@ -131,6 +131,9 @@ class WideModel {
   /// until kMostBuilds others have been used after it.
   const Build& build(std::span<const ModelInput> inputs);
 
+  /// forward() on these inputs has nothing to build.
+  bool has_build(std::span<const ModelInput> inputs) const;
+
   /// Builds kept now.
   std::size_t builds() const { return builds_.size(); }
 
@@ -157,6 +160,11 @@ class WideModel {
   /// Buffers as loaded, random streams from their seeds.
   void reset();
 
+  /// Other members in place of these, as many or not, with tensors as the constructor wants them. Buffers and
+  /// random streams begin anew. Builds are made again when they are asked for, by the plans of before where
+  /// those still fit: nothing is measured again for them.
+  void replace_members(std::vector<Member> members);
+
   /// Bytes of weights as kept: tensors equal over all members once, tied ones once.
   std::int64_t weight_bytes() const;
 
@@ -174,7 +182,10 @@ class WideModel {
   at::Device device() const { return options_.device.device; }
   bool is_last(std::span<const ModelInput> inputs) const;
   void make_room();
-  Build make_build(std::span<const ModelInput> inputs);
+  Build make_build(std::span<const ModelInput> inputs, const std::string& key);
+  void check_members() const;
+  /// The plan that the caller or an earlier build gives for inputs of this key, else a new one.
+  PlannedExecution planned(const PlanRequest& request, const std::string& key, Tuner& tuner);
   std::vector<WideTensor> input_values(const Graph& graph, std::span<const ModelInput> inputs) const;
   WideTensor weight(const std::string& fqn);
   std::optional<std::string> find_twin(const std::string& fqn);
@@ -194,6 +205,7 @@ class WideModel {
     std::uint64_t used = 0;  ///< by the clock of uses; of the last build since it became the last
   };
   std::map<std::string, Kept> builds_;
+  std::map<std::string, StoredPlan> plans_;  ///< of builds that replace_members() dropped, by the same key
   std::uint64_t uses_ = 0;
   std::vector<std::uint64_t> seeds_;
   Last last_;

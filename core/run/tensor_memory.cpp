@@ -39,14 +39,18 @@ class TensorAllocator final : public c10::Allocator {
   }
 };
 
-// At load, before any tensor of this program is made; tensors of other allocators carry their own deleters.
-[[maybe_unused]] const bool registered = [] {
-  static TensorAllocator allocator;
-  c10::SetCPUAllocator(&allocator, /*priority=*/1);
-  return true;
-}();
+std::atomic<bool> in_use{false};
 
 }  // namespace
+
+void use_tensor_memory() {
+  static TensorAllocator allocator;
+  if (!in_use.exchange(true)) c10::SetCPUAllocator(&allocator, /*priority=*/1);
+}
+
+bool uses_tensor_memory() {
+  return in_use;
+}
 
 MemoryWatcher::MemoryWatcher() {
   static std::atomic<std::uint64_t> last{0};

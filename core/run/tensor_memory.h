@@ -1,6 +1,6 @@
 #pragma once
-// The allocator in front of libtorch's CPU allocator: a thread can have its tensors' memory from a source of
-// its own.
+// An allocator in front of libtorch's CPU allocator: a thread can have its tensors' memory from a source of
+// its own. Nothing is in front of it until use_tensor_memory() is called.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +8,12 @@
 namespace wide {
 
 class MemorySource;
+
+/// From now on every CPU tensor of the process is made by this allocator, so that pools and memory plans have
+/// something to give. Without it they are idle, and models run in libtorch's own memory. Once is enough;
+/// there is no way back. Tensors made before keep their own deleters.
+void use_tensor_memory();
+bool uses_tensor_memory();
 
 /// Stands in front of every tensor's memory; as large as the alignment that libtorch promises.
 struct alignas(64) BlockHeader {

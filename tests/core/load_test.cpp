@@ -7,6 +7,7 @@
 #include "core/aten/torch_bridge.h"
 #include "core/frontend/members.h"
 #include "core/support.h"
+#include "formats/file.h"
 #include "formats/safetensors.h"
 
 namespace wide::test {
@@ -55,6 +56,32 @@ TEST(Load, CheckpointsAreMembersNamedByTheirStems) {
   for (const auto& [name, tensor] : checkpoint("mlp", 1))
     EXPECT_TRUE(loaded.members[0].tensors.at(name).equal(tensor)) << name;
   EXPECT_EQ(loaded.graph.name, "model");
+}
+
+TEST(Load, AProgramInMemoryIsTheFilesAndLeavesOutWhatIsGiven) {
+  const auto file = formats::read_file(program("mlp"));
+  const auto loaded = load({program("mlp")}, {corpus("mlp") / "seed1.safetensors"});
+  const auto whole = load_program(file, "mlp.pt2");
+  EXPECT_EQ(architecture_difference(whole.graph, loaded.graph), "");
+  EXPECT_EQ(whole.tensors.size(), loaded.members[0].tensors.size());
+  const auto name = whole.tensors.begin()->first;
+  EXPECT_FALSE(load_program(file, "mlp.pt2", {name}).tensors.contains(name));
+  EXPECT_NE(architecture_difference(whole.graph, captured("resblock")), "");
+  expect_error([] { load_program(std::vector<std::byte>(9), "short"); }, "load", {"short"});
+}
+
+TEST(Load, AMemberInMemoryMustFitTheGraph) {
+  const auto graph = captured("mlp");
+  auto member = load({program("mlp")}, {corpus("mlp") / "seed0.safetensors"}).members[0];
+  check_member(graph, member);
+  const auto name = member.tensors.begin()->first;
+  const auto kept = member.tensors.at(name);
+  member.tensors[name] = kept.to(at::kDouble);
+  expect_error([&] { check_member(graph, member); }, "load", {"seed0", name, "float64", "float32"});
+  member.tensors[name] = at::zeros({3, 1, 4});
+  expect_error([&] { check_member(graph, member); }, "load", {"seed0", name, "[3, 1, 4]"});
+  member.tensors.erase(name);
+  expect_error([&] { check_member(graph, member); }, "load", {"seed0", "lacks", name});
 }
 
 TEST(Load, AProgramAloneIsOneMemberWithItsOwnWeights) {

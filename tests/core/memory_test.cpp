@@ -13,6 +13,12 @@
 namespace wide::test {
 namespace {
 
+// As the program does, for all tests of this one.
+[[maybe_unused]] const bool used = [] {
+  use_tensor_memory();
+  return uses_tensor_memory();
+}();
+
 TEST(LayOut, TensorsThatLiveTogetherDoNotOverlap) {
   for (unsigned seed = 0; seed < 50; ++seed) {
     std::mt19937 random(seed);

@@ -71,6 +71,40 @@ TEST(RandomStreams, TheCallersGeneratorIsLeftAlone) {
   EXPECT_TRUE(at::rand({4}).equal(expected));
 }
 
+TEST(ReplaceMembers, TheSamePlanRunsOtherMembersAndAnotherNumberOfThem) {
+  for (const std::int64_t after : {3, 2, 5}) {
+    SCOPED_TRACE(after);
+    BuildOptions options;
+    options.tuning = {.tuning = Tuning::kMeasure, .seconds = 1};
+    auto model = corpus_model("resblock", 3, options);
+    const auto inputs = corpus_inputs("resblock", 3);
+    const auto chosen = strategies(model.build(inputs));
+    model.replace_members(made_up_members(model.graph(), after));
+    EXPECT_EQ(model.builds(), 0u);
+    std::vector<ModelInput> others;
+    for (const auto& input : inputs) others.push_back(ModelInput::shared(input.member(1)));
+    EXPECT_EQ(model.members(), after);
+    const auto outputs = model.forward(others);
+    for (std::int64_t i = 0; i < after; ++i)
+      EXPECT_TRUE(agree(outputs[0].member(i), model.run_alone(i, others).outputs[0].toTensor()));
+    if (after != 3) continue;
+    const auto& built = model.build(inputs);
+    EXPECT_EQ(strategies(built), chosen);
+    EXPECT_TRUE(built.planned.options.empty()) << "nothing was raced";
+  }
+}
+
+TEST(ReplaceMembers, RefusesThoseThatLackATensorAndStaysAsItWas) {
+  auto model = corpus_model("mlp", 3);
+  const auto inputs = corpus_inputs("mlp", 3);
+  const auto before = model.forward(inputs)[0].stacked().clone();
+  auto others = made_up_members(model.graph(), 2);
+  others[1].tensors.clear();
+  expect_error([&] { model.replace_members(others); }, "widen", {"lacks"});
+  EXPECT_EQ(model.members(), 3);
+  EXPECT_TRUE(model.forward(inputs)[0].stacked().equal(before));
+}
+
 TEST(Buffers, AreWrittenBackPerMemberOverTwoPasses) {
   constexpr std::string_view kModel = "mutating_buffer";
   auto wide = corpus_model(kModel, kMembers);

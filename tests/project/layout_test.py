@@ -37,6 +37,7 @@ MAY_INCLUDE = {
     "core/model": {"core/aten", "core/eager", "core/frontend", "core/ir", "core/passes", "core/plan", "core/run", "core/strategy", "core/tune", "formats"},
     "core/prove": {"core/eager", "core/ir", "core/model", "core/passes", "core/strategy", "formats"},
     "primitives": {"core/aten", "core/eager", "core/strategy"},
+    "python/binding": {"core", "formats"},
     "cuda": {"core", "profiler"},
     "presets": {"formats", "profiler", "results"},
     "presets/zoo": {"core", "formats"},

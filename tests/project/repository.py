@@ -6,7 +6,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 JOBS = int(os.environ.get("JOBS") or os.cpu_count())  # at the same time
-FOLDERS = ("app", "core", "cuda", "formats", "gui", "presets", "primitives", "profiler", "results")  # our C++; tests beside it
+FOLDERS = ("app", "core", "cuda", "formats", "gui", "presets", "primitives", "profiler", "python", "results")  # our C++; tests beside it
 
 
 def without_libtorch(path):

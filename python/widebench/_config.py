@@ -1,0 +1,138 @@
+"""How a wide model is built: a value with presets, and a fluent builder."""
+import dataclasses
+from collections.abc import Callable
+from typing import Literal
+
+from ._errors import Error
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """How a wide model is built.
+
+    Attributes
+    ----------
+    mode : str
+        ``"eager"``: calls of ATen. ``"reduce-overhead"``: with a static memory plan, see `use_pooled_memory`.
+        ``"default"``: the best that needs no change of the process, now ``"eager"``.
+    tuning : str
+        ``"measure"``: time candidates where estimates leave a choice; ``"cached"``: use only times known already;
+        ``"estimate"``: measure nothing.
+    seconds : float
+        Most time in seconds that measuring for one set of input shapes may take.
+    strategy : str
+        ``"auto"``, ``"wide"``, ``"sequential"`` or choices such as ``"conv2d=grouped"``, several with ``+`` between them.
+    validate : bool
+        Prove every member on the example before the model is given back; raise `Error` where that fails.
+    seed : int
+        Member i draws its random numbers as it would alone after ``torch.manual_seed(seed + i)``.
+    stale : str
+        When weights were written in place after they were taken in: ``"error"`` refuses to run, ``"refresh"`` takes
+        them in.
+    cost_file : bool
+        Keep measured times in ``$XDG_CACHE_HOME/widebench``; otherwise only as long as the process lives.
+    snapshots : bool
+        Keep the graph after each stage, for ``explain().stages``.
+    """
+
+    mode: Literal["default", "eager", "reduce-overhead"] = "default"
+    tuning: Literal["measure", "cached", "estimate"] = "measure"
+    seconds: float = 5.0
+    strategy: str = "auto"
+    validate: bool = False
+    seed: int = 0
+    stale: Literal["error", "refresh"] = "error"
+    cost_file: bool = False
+    snapshots: bool = False
+
+    def __post_init__(self):
+        for name, allowed in (("mode", ("default", "eager", "reduce-overhead")), ("tuning", ("measure", "cached", "estimate")),
+                              ("stale", ("error", "refresh"))):
+            if getattr(self, name) not in allowed:
+                raise Error("usage", f"{name}={getattr(self, name)!r} does not exist; there are {', '.join(allowed)}", name)
+
+    @classmethod
+    def default(cls, **changes):
+        """Measured plans, at most five seconds of measuring."""
+        return cls(**changes)
+
+    @classmethod
+    def fast(cls, **changes):
+        """Quick to build: plans by estimates, nothing measured."""
+        return cls(**{"tuning": "estimate", **changes})
+
+    @classmethod
+    def debug(cls, **changes):
+        """To look into: plans by estimates, proved on the example, the graph kept after each stage."""
+        return cls(**{"tuning": "estimate", "validate": True, "snapshots": True, **changes})
+
+    @classmethod
+    def safe(cls, **changes):
+        """Measured plans, given back only once every member is proved on the example."""
+        return cls(**{"validate": True, **changes})
+
+
+class Builder:
+    """Collects what `compile` takes, a word at a time; see `builder`."""
+
+    def __init__(self, models):
+        self._models, self._args, self._kwargs, self._config, self._more = models, None, None, Config(), {}
+
+    def with_sample(self, *args, **kwargs):
+        """What one member is called with."""
+        self._args, self._kwargs = args, kwargs
+        return self
+
+    def config(self, config):
+        """Start from a `Config`; later words change it."""
+        self._config = config
+        return self
+
+    def _changed(self, **changes):
+        self._config = dataclasses.replace(self._config, **changes)
+        return self
+
+    def strategy(self, strategy):
+        """As `Config.strategy`."""
+        return self._changed(strategy=strategy)
+
+    def validate(self, validate=True):
+        """As `Config.validate`."""
+        return self._changed(validate=validate)
+
+    def mode(self, mode):
+        """As `Config.mode`."""
+        return self._changed(mode=mode)
+
+    def copies(self, n):
+        """N re-initialised copies of the one model that was given."""
+        self._more["n"] = n
+        return self
+
+    def in_dims(self, in_dims):
+        """As `compile` has it."""
+        self._more["in_dims"] = in_dims
+        return self
+
+    def dynamic_shapes(self, dynamic_shapes):
+        """As ``torch.export.export`` has it."""
+        self._more["dynamic_shapes"] = dynamic_shapes
+        return self
+
+    def progress(self, progress: Callable[[str], None]):
+        """Told what is being measured."""
+        self._more["progress"] = progress
+        return self
+
+    def build(self):
+        """The wide model."""
+        from ._wide import compile
+
+        if self._args is None:
+            raise Error("usage", "the builder has no sample; call with_sample(...) with what one member takes", "sample")
+        return compile(self._models, self._args, self._kwargs, config=self._config, **self._more)
+
+
+def builder(models):
+    """A fluent `compile`: ``widebench.builder(models).with_sample(x).strategy("auto").validate().build()``."""
+    return Builder(models)

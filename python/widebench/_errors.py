@@ -1,0 +1,49 @@
+"""The one exception of the package."""
+import contextlib
+import re
+
+
+class Error(RuntimeError):
+    """A fault of a model, an input or the machine.
+
+    Attributes
+    ----------
+    stage : str
+        What failed: ``"usage"``, ``"export"``, ``"load"``, ``"capture"``, ``"plan"``, ``"run"``, ``"stale"``, ``"prove"``, …
+    place : str
+        Member, tensor, node or argument at fault; empty where it is none of these.
+    advice : str
+        What to try; empty where nothing is known.
+    """
+
+    def __init__(self, stage, message, place=None):
+        super().__init__(message)
+        what, _, advice = message.rpartition("; ")
+        before, colon, _ = (what or message).partition(": ")
+        self.stage = stage
+        self.place = place if place is not None else before if colon else ""
+        self.advice = advice if what else ""
+
+    def __reduce__(self):
+        return type(self), (self.stage, str(self), self.place)
+
+
+_THROWN = re.compile(r"widebench \[([\w-]+)\] (.*)", re.DOTALL)
+
+
+def translated(error):
+    """The Error that the library threw, as the RuntimeError that torch made of it; None for another one."""
+    found = _THROWN.match(str(error))
+    # What follows an empty line is torch's own stack of C++ calls.
+    return Error(found[1], found[2].split("\n\nException raised")[0].rstrip()) if found else None
+
+
+@contextlib.contextmanager
+def translating():
+    try:
+        yield
+    except RuntimeError as error:
+        ours = translated(error)
+        if ours is None:
+            raise
+        raise ours from None

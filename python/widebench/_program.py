@@ -1,0 +1,203 @@
+"""An exported program: its bytes, and what its JSON says of inputs and outputs."""
+import ast
+import io
+import json
+import math
+import warnings
+import zipfile
+
+import torch
+from torch.utils import _pytree as pytree
+
+from ._errors import Error
+
+# torch/_export/serde/schema.py, ScalarType.
+_DTYPES = {1: torch.uint8, 2: torch.int8, 3: torch.int16, 4: torch.int32, 5: torch.int64, 6: torch.float16, 7: torch.float32,
+           8: torch.float64, 9: torch.complex32, 10: torch.complex64, 11: torch.complex128, 12: torch.bool, 13: torch.bfloat16,
+           28: torch.uint16, 29: torch.float8_e4m3fn, 30: torch.float8_e5m2}
+_LARGEST_BROADCAST = 1 << 30  # bytes; the reader of programs refuses larger ones
+
+
+def export(module, args, kwargs, dynamic_shapes, place):
+    """The bytes of a .pt2 without weights: a tensor of uint8. Nothing touches the disk."""
+    try:
+        program = torch.export.export(module, args, kwargs or None, dynamic_shapes=dynamic_shapes, strict=False)
+    except Exception as error:
+        lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+        advice = ("register it with torch.export.register_dataclass" if "dataclass" in str(error) or "pytree" in str(error)
+                  else "see torch.export's notes on what it can trace")
+        raise Error("export", f"{place}: torch.export refuses the model ({lines[0].strip()}); {advice}", place) from error
+    # Weights are given by reference, and a broadcast of one number stands for each in the file.
+    program._state_dict = {name: _thin(tensor) for name, tensor in program.state_dict.items()}
+    file = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.export.save(program, file)
+    return torch.frombuffer(bytearray(file.getbuffer()), dtype=torch.uint8)
+
+
+def _thin(tensor):
+    if tensor.numel() * tensor.element_size() > _LARGEST_BROADCAST:
+        return tensor
+    thin = torch.zeros((), dtype=tensor.dtype).expand(tensor.shape)
+    return torch.nn.Parameter(thin, requires_grad=tensor.requires_grad) if isinstance(tensor, torch.nn.Parameter) else thin
+
+
+class _Sizes:
+    """Sizes as a program has them, computed from the sizes of inputs. Expressions are data: a few functions, no more."""
+
+    def __init__(self, inputs, tensors):
+        self._values, self._unsolved = {}, []
+        for meta, tensor in zip(inputs, tensors):
+            for size, actual in zip(meta["sizes"], tensor):
+                if "as_expr" in size:
+                    tree = ast.parse(size["as_expr"]["expr_str"], mode="eval").body
+                    if isinstance(tree, ast.Call) and tree.func.id == "Symbol":
+                        self._values.setdefault(tree.args[0].value, actual)
+
+    def __call__(self, size):
+        return size["as_int"] if "as_int" in size else self._evaluate(ast.parse(size["as_expr"]["expr_str"], mode="eval").body)
+
+    def _evaluate(self, tree):
+        if isinstance(tree, ast.Constant):
+            return tree.value
+        if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
+            return -self._evaluate(tree.operand)
+        if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
+            raise Error("run", f"the size {ast.unparse(tree)} depends on data; call the wide model outside of torch.compile")
+        name = tree.func.id
+        if name == "Symbol":
+            if tree.args[0].value not in self._values:
+                raise Error("run", f"the size {tree.args[0].value} depends on data; call the wide model outside of torch.compile")
+            return self._values[tree.args[0].value]
+        given = [self._evaluate(argument) for argument in tree.args]
+        if name == "Add":
+            return sum(given[1:], given[0])
+        if name == "Mul":
+            return math.prod(given)
+        functions = {"Integer": lambda a: a, "Pow": lambda a, b: a ** b, "FloorDiv": lambda a, b: a // b, "CleanDiv": lambda a, b: a // b,
+                     "Mod": lambda a, b: a % b, "PythonMod": lambda a, b: a % b, "CeilDiv": lambda a, b: -(-a // b),
+                     "CeilToInt": lambda a: math.ceil(a), "Max": torch.sym_max, "Min": torch.sym_min}
+        if name not in functions:
+            raise Error("run", f"the size {ast.unparse(tree)} is not known here; call the wide model outside of torch.compile")
+        return functions[name](*given)
+
+
+class Program:
+    """What the file says of how it is called.
+
+    Attributes
+    ----------
+    weights : list of str
+        Names of parameters, buffers and tensor constants that the graph reads.
+    in_spec, out_spec : TreeSpec
+        Of ``(args, kwargs)`` and of what the model returns.
+    """
+
+    def __init__(self, data):
+        self.data = data
+        try:
+            archive = zipfile.ZipFile(io.BytesIO(data.numpy()))
+            names = [name for name in archive.namelist() if "/models/" in name and name.endswith(".json")]
+            name = names[0] if len(names) == 1 else next(name for name in names if name.endswith("/model.json"))
+            module = json.loads(archive.read(name))["graph_module"]
+            signature = module["module_call_graph"][0]["signature"]
+            self.in_spec = pytree.treespec_loads(signature["in_spec"])
+            self.out_spec = pytree.treespec_loads(signature["out_spec"])
+            children = self.in_spec.children() if callable(getattr(self.in_spec, "children", None)) else self.in_spec.children_specs
+            self._keywords = list(children[1].context)
+        except (StopIteration, KeyError, IndexError, TypeError, ValueError, zipfile.BadZipFile) as error:
+            raise Error("load", f"this is no program of torch.export.save ({error}); export the model again") from error
+        graph, specs = module["graph"], module["signature"]
+        tensors, self._numbers = graph["tensor_values"], graph["sym_int_values"]
+        self.weights, self._leaves = [], []
+        for spec in specs["input_specs"]:
+            kind, value = next(iter(spec.items()))
+            if kind == "user_input":
+                self._leaves.append(tensors[value["arg"]["as_tensor"]["name"]] if "as_tensor" in value["arg"] else None)
+            elif kind == "constant_input":
+                self._leaves.append(("constant", next(iter(value["value"].values())) if "as_none" not in value["value"] else None))
+            else:
+                name = value.get(kind + "_name")
+                if name is not None and kind != "custom_obj":
+                    self.weights.append(name)
+        self.persistent = {spec["buffer"]["buffer_name"]: spec["buffer"]["persistent"] for spec in specs["input_specs"] if "buffer" in spec}
+        self._inputs = [leaf for leaf in self._leaves if isinstance(leaf, dict)]
+        self._outputs = []  # a tensor's meta, or a function of sizes
+        for spec in specs["output_specs"]:
+            if "user_output" not in spec:
+                continue
+            kind, value = next(iter(spec["user_output"]["arg"].items()))
+            if kind == "as_tensor":
+                self._outputs.append(tensors[value["name"]])
+            elif kind == "as_none":
+                self._outputs.append((None,))
+            elif kind.startswith("as_sym_int"):
+                self._outputs.append(("size", self._numbers[value["as_name"]]) if "as_name" in value else (value["as_int"],))
+            else:
+                self._outputs.append((value,))
+        # A call with so many tensors, and nothing else, needs no flattening; -1: every call does.
+        self.plain = len(self._leaves) if self.in_spec == pytree.tree_structure((("",) * len(self._leaves), {})) else -1
+        self.plain = self.plain if len(self._inputs) == len(self._leaves) else -1
+        self.one_tensor = len(self._outputs) == 1 and isinstance(self._outputs[0], dict) and self.out_spec == pytree.tree_structure("")
+        self._all_tensors = all(isinstance(output, dict) for output in self._outputs)
+
+    @property
+    def inputs(self):
+        """How many tensors a call takes."""
+        return len(self._inputs)
+
+    def flatten(self, args, kwargs):
+        """The tensors of a call, in order."""
+        if kwargs and set(kwargs) == set(self._keywords):
+            kwargs = {name: kwargs[name] for name in self._keywords}
+        leaves, spec = pytree.tree_flatten((tuple(args), kwargs))
+        if spec != self.in_spec:
+            raise Error("run", f"the call is built otherwise than the example: {_line(spec)} where the example was {_line(self.in_spec)}; call "
+                               "it as the example was given", "inputs")
+        tensors = []
+        for place, (leaf, wanted) in enumerate(zip(leaves, self._leaves)):
+            if isinstance(wanted, dict):
+                if not isinstance(leaf, torch.Tensor):
+                    raise Error("run", f"input.{place}: is {type(leaf).__name__}, the example had a tensor; give a tensor")
+                tensors.append(leaf)
+            elif isinstance(wanted, tuple) and not _same_constant(leaf, wanted[1]):
+                raise Error("run", f"input.{place}: is {leaf!r}, the graph was traced with {wanted[1]!r}; compile another model for it")
+        return tensors
+
+    def call(self, tensors):
+        """The reverse of flatten(): args and kwargs of these tensors and of the constants that the graph was traced with."""
+        rest = iter(tensors)
+        return pytree.tree_unflatten([next(rest) if isinstance(leaf, dict) else leaf[1] if leaf else None for leaf in self._leaves], self.in_spec)
+
+    def unflatten(self, results, tensors, mapped):
+        """What the model returns, built of the library's answers."""
+        if not self._all_tensors:
+            answers, sizes = iter(results), None
+            results = []
+            for output in self._outputs:
+                if isinstance(output, dict):
+                    results.append(next(answers))
+                elif output[0] == "size":
+                    sizes = sizes or self._sizes(tensors, mapped)
+                    results.append(sizes(output[1]))
+                else:
+                    results.append(output[0])
+        return pytree.tree_unflatten(results, self.out_spec)
+
+    def _sizes(self, tensors, mapped):
+        return _Sizes(self._inputs, [tensor.shape[1:] if own else tensor.shape for tensor, own in zip(tensors, mapped)])
+
+    def fake_outputs(self, tensors, mapped, members):
+        """Tensors of the shapes that a call gives, under tracing."""
+        sizes = self._sizes(tensors, mapped)
+        return [torch.empty([members, *map(sizes, meta["sizes"])], dtype=_DTYPES[meta["dtype"]], device="cpu")
+                for meta in self._outputs if isinstance(meta, dict)]
+
+
+def _line(spec):
+    return " ".join(str(spec).split())
+
+
+def _same_constant(given, traced):
+    return type(given) is type(traced) and given == traced

@@ -1,0 +1,208 @@
+"""What `Wide` answers about itself, as values."""
+import dataclasses
+import html
+import random
+import statistics
+import time
+
+import torch
+
+from ._errors import Error
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """One kind of comparison over all members and outputs.
+
+    Attributes
+    ----------
+    what, member, text : str
+        Which comparison, the worst member, where and the numbers there.
+    max_abs, max_rel, tolerance : float
+        Largest differences and the bound that held.
+    passed : bool
+    """
+
+    what: str
+    member: str
+    text: str
+    max_abs: float
+    max_rel: float
+    tolerance: float
+    passed: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Proof:
+    """Whether each member computes what it computes alone. True where it does."""
+
+    checks: list
+    notes: list
+
+    @classmethod
+    def of(cls, texts, numbers, notes):
+        checks = [Check(*texts[3 * i:3 * i + 3], *numbers[4 * i:4 * i + 3], passed=numbers[4 * i + 3] == 1) for i in range(len(texts) // 3)]
+        return cls(checks, list(notes))
+
+    @property
+    def passed(self):
+        return all(check.passed for check in self.checks)
+
+    def __bool__(self):
+        return self.passed
+
+    def __str__(self):
+        lines = [f"{'pass' if check.passed else 'FAIL'}  {check.what}: max error {check.max_abs:.3g}" for check in self.checks]
+        return "\n".join([*lines, *self.notes])
+
+
+@dataclasses.dataclass(frozen=True)
+class Explanation:
+    """What runs wide and how.
+
+    Attributes
+    ----------
+    facts : dict
+        Counts of nodes that run wide, sequential, shared or constant; conversions, schedule, bytes of weights, times.
+    rows : list of dict
+        For each node: ``op``, ``result``, ``strategy``, ``nanoseconds``, ``measured``, ``module``, the best ``other`` and its
+        ``other_nanoseconds``.
+    stages : dict
+        Text of the graph after each stage, where `Config.snapshots` is on.
+    """
+
+    facts: dict
+    rows: list
+    stages: dict
+
+    @classmethod
+    def of(cls, facts, cells):
+        pairs = dict(zip(facts[::2], facts[1::2]))
+        stages = {name.removeprefix("text "): text for name, text in pairs.items() if name.startswith("text ")}
+        pairs = {name: text if name == "schedule" else float(text) if "." in text else int(text)
+                 for name, text in pairs.items() if not name.startswith("text ")}
+        names = ("op", "result", "strategy", "nanoseconds", "measured", "module", "other", "other_nanoseconds")
+        rows = []
+        for i in range(0, len(cells), len(names)):
+            row = dict(zip(names, cells[i:i + len(names)]))
+            row.update(nanoseconds=float(row["nanoseconds"]), measured=bool(row["measured"]),
+                       other_nanoseconds=float(row["other_nanoseconds"]) if row["other"] else None)
+            rows.append(row)
+        return cls(pairs, rows, stages)
+
+    @property
+    def head(self):
+        facts = self.facts
+        return (f"{facts['members']} members: {facts['wide']} operations wide, {facts['sequential']} sequential, {facts['shared']} shared, "
+                f"{facts['constant']} constant; {facts['conversions']} layout conversions ({facts['copies']} copies); {facts['schedule']}; "
+                f"built in {facts['milliseconds'] / 1000:.2f} s")
+
+    @property
+    def text(self):
+        return "\n".join([self.head, *("  " + "  ".join(self._cells(row)) for row in self.rows)])
+
+    @staticmethod
+    def _cells(row):
+        cost = f"{row['nanoseconds'] / 1000:.1f} us{'' if row['measured'] else ' estimated'}" if row["nanoseconds"] else ""
+        other = f"{row['other']} {row['other_nanoseconds'] / 1000:.1f} us" if row["other"] else ""
+        return [f"{row['result']:<16}", f"{row['op'].removeprefix('aten.'):<28}", f"{row['strategy']:<14}", f"{cost:<20}", f"{other:<24}", row["module"]]
+
+    def __str__(self):
+        return self.text
+
+    def _repr_html_(self):
+        titles = ("value", "operator", "strategy", "cost", "next best", "module")
+        head = "".join(f"<th>{title}</th>" for title in titles)
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell.strip())}</td>" for cell in self._cells(row)) + "</tr>" for row in self.rows)
+        return f"<p>{html.escape(self.head)}</p><table><tr>{head}</tr>{body}</table>"
+
+
+@dataclasses.dataclass(frozen=True)
+class Benchmark:
+    """Times of wide calls and of rivals, of the same rounds.
+
+    Attributes
+    ----------
+    times : dict
+        Seconds for a pass of all members, one number a round, by contender.
+    """
+
+    times: dict
+
+    def speedup(self, rival):
+        """How many times faster than the rival: median over rounds, and the 95 % interval of that median by bootstrap."""
+        ratios = [theirs / ours for ours, theirs in zip(self.times["wide"], self.times[rival])]
+        draw = random.Random(0)
+        medians = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(1000))
+        return statistics.median(ratios), medians[25], medians[974]
+
+    def __str__(self):
+        lines = [f"wide      {statistics.median(self.times['wide']) * 1e6:10.1f} us"]
+        for rival in self.times:
+            if rival != "wide":
+                lines.append(f"{rival:<8}  {statistics.median(self.times[rival]) * 1e6:10.1f} us   wide is "
+                             "{:.2f}x [{:.2f}, {:.2f}]".format(*self.speedup(rival)))
+        return "\n".join(lines)
+
+
+def benchmark(wide, tensors, rivals, rounds):
+    apart = [[tensor[i] if own else tensor for tensor, own in zip(tensors, wide._mapped)] for i in range(len(wide))]
+    calls = [wide._program.call(one) for one in apart]
+    whole = wide._program.call([tensor.movedim(0, move) if move else tensor
+                                for tensor, move in zip(tensors, wide._moves or [0] * len(tensors))])
+    contenders = {"wide": lambda: wide(*whole[0], **whole[1])}
+    modules = wide.unpack() if rivals else []
+    for rival in rivals:
+        if rival == "eager":
+            contenders[rival] = lambda: [module(*args, **kwargs) for module, (args, kwargs) in zip(modules, calls)]
+        elif rival == "compile":
+            faster = [torch.compile(module) for module in modules]
+            contenders[rival] = lambda: [module(*args, **kwargs) for module, (args, kwargs) in zip(faster, calls)]
+        elif rival == "vmap":
+            contenders[rival] = _vmapped(wide, modules, tensors)
+        else:
+            raise Error("usage", f"the rival {rival!r} does not exist; there are eager, vmap and compile", "rivals")
+    times = {name: [] for name in contenders}
+    draw = random.Random(0)
+    with torch.no_grad():
+        repeats = {}
+        for name, call in contenders.items():
+            for _ in range(3):
+                call()
+            repeats[name] = max(1, round(1e-3 / max(_seconds(call, 3), 1e-9)))
+        for _ in range(rounds):
+            for name in draw.sample(list(contenders), len(contenders)):
+                times[name].append(_seconds(contenders[name], repeats[name]))
+    return Benchmark(times)
+
+
+def _seconds(call, repeats):
+    begin = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - begin) / repeats
+
+
+def _vmapped(wide, modules, tensors):
+    parameters, buffers = torch.func.stack_module_state(modules)
+    skeleton = wide._skeleton
+    dims = tuple(0 if own else None for own in wide._mapped)
+
+    def one(parameters, buffers, *tensors):
+        args, kwargs = wide._program.call(list(tensors))
+        return torch.func.functional_call(skeleton, (parameters, buffers), args, kwargs)
+
+    mapped = torch.vmap(one, in_dims=(0, 0, *dims), randomness="different")
+    return lambda: mapped(parameters, buffers, *tensors)
+
+
+def profile(wide, tensors, passes):
+    from torch.profiler import ProfilerActivity
+    from torch.profiler import profile as capture
+
+    args, kwargs = wide._program.call([tensor.movedim(0, move) if move else tensor
+                                       for tensor, move in zip(tensors, wide._moves or [0] * len(tensors))])
+    with capture(activities=[ProfilerActivity.CPU]) as captured:
+        for _ in range(passes):
+            wide(*args, **kwargs)
+    return captured

@@ -1,0 +1,45 @@
+"""From the answers of N members to one: each takes a tensor ``[N, ...]`` or a pytree of them, as a wide model gives it."""
+import torch
+from torch.utils import _pytree as pytree
+
+__all__ = ["mean", "quantiles", "topk", "variance", "vote"]
+
+
+def _each(function, outputs):
+    return pytree.tree_map(lambda leaf: function(leaf) if isinstance(leaf, torch.Tensor) else leaf, outputs)
+
+
+def mean(outputs):
+    """Mean over members, ``[N, ...] -> [...]``."""
+    return _each(lambda leaf: leaf.mean(0), outputs)
+
+
+def variance(outputs, correction=1):
+    """Variance over members, ``[N, ...] -> [...]``; `correction` as in `torch.var`."""
+    return _each(lambda leaf: leaf.var(0, correction=correction), outputs)
+
+
+def vote(outputs, dim=-1):
+    """The class that most members choose, ``[N, ..., C] -> [...]`` of int64; the smaller number where two have as many.
+
+    `dim` is the axis of classes in one member's answer.
+    """
+    def of(leaf):
+        classes = leaf.shape[1:][dim]
+        chosen = leaf.argmax(dim if dim < 0 else dim + 1)  # [N, ...]
+        return torch.nn.functional.one_hot(chosen, classes).sum(0).argmax(-1)
+
+    return _each(of, outputs)
+
+
+def topk(outputs, k, dim=-1):
+    """The k classes of greatest mean probability, ``[N, ..., C] -> (values, indices)`` of ``[..., k]``; outputs are logits."""
+    def of(leaf):
+        return leaf.softmax(dim if dim < 0 else dim + 1).mean(0).topk(k, dim)
+
+    return _each(of, outputs)
+
+
+def quantiles(outputs, q):
+    """Quantiles over members, ``[N, ...] -> [Q, ...]``; `q` is a number or a list of Q numbers of 0 to 1."""
+    return _each(lambda leaf: leaf.quantile(torch.as_tensor(q, dtype=leaf.dtype), dim=0), outputs)

@@ -1,0 +1,50 @@
+"""Models of the corpus as modules give the bits that they give as files."""
+import os
+import pathlib
+import sys
+import unittest
+import warnings
+
+from support import torch, widebench
+from torch.utils import _pytree as pytree
+
+try:
+    from safetensors.torch import load_file
+except ImportError:
+    print("SKIPPED: safetensors is not installed")
+    sys.exit(77)
+
+FOLDERS = [folder for root in (os.environ["CORPUS"], os.environ.get("WIDEBENCH_CORPUS", "")) if root
+           for folder in sorted(pathlib.Path(root).iterdir()) if (folder / "model.pt2").is_file()]
+
+
+class Corpus(unittest.TestCase):
+    def test_modules_and_files(self):
+        for folder in FOLDERS:
+            with self.subTest(folder.name):
+                self.compare(folder)
+
+    def compare(self, folder):
+        checkpoints = sorted(folder.glob("seed*.safetensors"))
+        by_file = widebench.from_files(folder / "model.pt2", checkpoints, config="fast")
+        golden = load_file(folder / "golden.safetensors")
+        inputs = [golden[f"seed0.input.{k}"] for k in range(by_file._program.inputs)]
+        args, kwargs = by_file._program.call(inputs)
+        first = by_file(*args, **kwargs)
+        modules = []
+        for checkpoint in checkpoints:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                program = torch.export.load(folder / "model.pt2")
+            module = program.module()
+            missing, unexpected = module.load_state_dict(load_file(checkpoint), strict=False)
+            self.assertEqual(unexpected, [])
+            modules.append(module)
+        by_module = widebench.compile(modules, args, kwargs, config="fast")
+        second = by_module(*args, **kwargs)
+        for a, b in zip(pytree.tree_leaves(first), pytree.tree_leaves(second), strict=True):
+            self.assertTrue(torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b)
+
+
+if __name__ == "__main__":
+    unittest.main()
