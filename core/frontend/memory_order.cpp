@@ -1,5 +1,8 @@
 #include "core/frontend/memory_order.h"
 
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -46,6 +49,18 @@ Axes other_order(const formats::TensorMeta* meta) {
   return axes;
 }
 
+// bernoulli_ fills a tensor in the order of its axes where MKL draws for it, elsewhere in the order in
+// memory: MKL is asked on processors of one maker only.
+bool is_bernoulli_in_memory_order() {
+  static const bool in_memory_order = [] {
+    const c10::InferenceMode guard;
+    auto one = at::detail::createCPUGenerator(1), other = at::detail::createCPUGenerator(1);
+    const auto turned = at::empty({64, 64}).t().bernoulli_(0.5, one);
+    return !turned.equal(at::empty({64, 64}).bernoulli_(0.5, other));
+  }();
+  return in_memory_order;
+}
+
 void permute(Graph& graph, ValueId from, const Axes& axes, ValueId to, const std::string& module_path) {
   Argument::List list;
   for (const auto axis : axes) list.push_back({axis});
@@ -55,6 +70,8 @@ void permute(Graph& graph, ValueId from, const Axes& axes, ValueId to, const std
 }  // namespace
 
 bool is_random_like(std::string_view op) {
+  if (op == "aten.dropout.default" || op == "aten.alpha_dropout.default")
+    return is_bernoulli_in_memory_order();
   return op.starts_with("aten.rand_like.") || op.starts_with("aten.randn_like.") ||
          op.starts_with("aten.randint_like.");
 }
@@ -65,7 +82,7 @@ void add_random_like(Graph& graph, Node random, const formats::TensorMeta* resul
   if (format) random.arguments[*format] = {at::MemoryFormat::Contiguous};
   const auto* like = random.arguments.empty() ? nullptr : random.arguments[0].ref();
   const auto order = other_order(result);
-  if (!format || !like || order.empty()) {
+  if (!like || order.empty()) {
     graph.nodes.push_back(std::move(random));
     return;
   }

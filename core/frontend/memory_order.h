@@ -15,7 +15,8 @@ namespace wide {
 /// Makes a value of `graph` whose name nothing else has.
 using NewValue = std::function<ValueId(const std::string& name, std::optional<TensorType> type)>;
 
-/// rand_like and its kin: which element gets which of the numbers drawn goes by the operand's strides.
+/// rand_like and its kin, and dropouts on processors where ATen draws them so: which element gets which of
+/// the numbers drawn goes by the operand's strides.
 bool is_random_like(std::string_view op);
 
 /// Adds `random`, an operator of is_random_like(): the numbers are drawn into a contiguous tensor, of axes in

@@ -92,8 +92,13 @@ Kernel prepare(const Call& call, const Offer& offer) {
       std::make_shared<Prepared>(Prepared{call, offer, PreparedCall(call.node), draws_random(call.node)});
   return [prepared](std::span<const at::Tensor> operands, std::span<at::Tensor> results) {
     const auto& [kept, layouts, run, random] = *prepared;
-    // Its strides could reach a neighbour's elements: each member's have memory of their own.
-    const bool copied = kept.node.op == "aten.as_strided.default";
+    // The strides of as_strided could reach a neighbour's elements: each member's have memory of their own.
+    // What draws may go by the order in memory, which capture() made that of the axes.
+    const auto own_memory = [&,
+                             strided = kept.node.op == "aten.as_strided.default"](const at::Tensor& tensor) {
+      if (strided) return tensor.clone(at::MemoryFormat::Contiguous);
+      return random && !tensor.is_nested() ? tensor.contiguous() : tensor;
+    };
     auto* streams = random ? MemberStreams::current() : nullptr;
     std::vector<std::vector<at::Tensor>> parts(results.size()), ragged(operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -106,7 +111,7 @@ Kernel prepare(const Call& call, const Offer& offer) {
         const auto own = ragged[i].empty() ? member_view(operands[i], layouts.operands[i],
                                                          kept.operands[i].type, member, kept.members)
                                            : ragged[i][static_cast<std::size_t>(member)];
-        inputs[i] = as_operand(kept.operands[i], copied ? own.clone(at::MemoryFormat::Contiguous) : own);
+        inputs[i] = as_operand(kept.operands[i], own_memory(own));
       }
       if (streams) streams->enter(static_cast<std::size_t>(member));
       run.run(inputs, outputs);

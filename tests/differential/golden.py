@@ -67,6 +67,8 @@ class Noise(TorchDispatchMode):
         # What was rounded before may be rounded to the next of few numbers.
         narrows = name == "_to_copy" and self.rounded and named.get("dtype") in (torch.float16, torch.bfloat16) and arguments[0].is_floating_point()
         exact = exact and not (narrows and arguments[0].dtype != named["dtype"])
+        moving = [argument for schema, argument in zip(function._schema.arguments, arguments)
+                  if schema.name.startswith("running_") and isinstance(argument, torch.Tensor)]
         if not exact and SUMS.fullmatch(name):
             # Batch norms write running_mean and running_var without saying so.
             read = [not (schema.alias_info and schema.alias_info.is_write) and not schema.name.startswith("running_")
@@ -78,7 +80,7 @@ class Noise(TorchDispatchMode):
         result = function(*arguments, **named)
         if not exact:
             steps = (400 if name == "linalg_matrix_exp" else 4) if STEPS.fullmatch(name) else 0
-            for tensor in tree_flatten(result)[0]:
+            for tensor in [*tree_flatten(result)[0], *moving]:
                 if (factor := self.noisy(tensor, max(steps, 1))) is not None:
                     tensor.mul_(factor)
                     if steps:  # what cancels inside leaves the rounding of larger numbers
