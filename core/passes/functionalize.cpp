@@ -429,6 +429,8 @@ class Functionalizer {
     const auto output =
         rewriter_.emit(node.op, std::move(arguments), input, name(node.results[0]), node.module_path);
     rewriter_.bind(node.results[0], {ValueRef{output}});
+    if (std::count(input.shape.begin(), input.shape.end(), 0) > 0)  // of nothing there are no statistics
+      return {kept(node, mean), kept(node, variance)};
     Argument::List spatial;
     for (std::int64_t dim = 2; dim < input.rank(); ++dim) spatial.push_back({dim});
     const TensorType each = as_type({type(mean).dtype, {input.shape[0], input.shape[1]}});
@@ -437,6 +439,11 @@ class Functionalizer {
                        {rewriter_.map(node.arguments[kInput]), {spatial}, {std::int64_t{1}}, {false}},
                        {each, each}, name(mean), node.module_path);
     return {moved(node, mean, statistics[1]), moved(node, variance, statistics[0])};
+  }
+
+  ValueId kept(const Node& node, ValueId running) {
+    return rewriter_.emit("aten.clone.default", {rewriter_.bound(running), {}}, type(running), name(running),
+                          node.module_path);
   }
 
   // running + momentum * (mean over the batch - running)

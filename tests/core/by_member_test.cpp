@@ -365,5 +365,23 @@ output %y
   for (const auto& check : proof.checks) EXPECT_TRUE(check.passed) << check.what << ": " << check.text;
 }
 
+// Where ATen draws in the order of memory, that is the same for all strategies: the order of the axes.
+TEST(ByMember, DropoutsOfTurnedTensorsDrawInTheOrderOfTheAxes) {
+  zoo::Builder b("turned");
+  const auto turned = b.op("aten.permute.default",
+                           {zoo::ref(b.input("x", normal({5, 7, 3}))),
+                            {Argument::List{{std::int64_t{2}}, {std::int64_t{0}}, {std::int64_t{1}}}}});
+  b.output(b.op("aten.dropout.default", {zoo::ref(turned), {0.5}, {true}}));
+  const auto architecture = b.take();
+  const auto inputs = wide_inputs(architecture, kMembers);
+  auto wide = wide_model(architecture, kMembers);
+  BuildOptions options;
+  options.strategies.all = "sequential";
+  auto sequential = wide_model(architecture, kMembers, options);
+  const auto outputs = wide.forward(inputs), others = sequential.forward(inputs);
+  for (std::int64_t i = 0; i < kMembers; ++i)
+    EXPECT_TRUE(outputs[0].member(i).equal(others[0].member(i))) << i;
+}
+
 }  // namespace
 }  // namespace wide::test

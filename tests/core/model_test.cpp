@@ -128,6 +128,24 @@ TEST(Buffers, AreWrittenBackPerMemberOverTwoPasses) {
   }
 }
 
+// Of nothing there are no statistics: ATen leaves the running ones as they are.
+TEST(Buffers, InstanceNormOfNothingMovesNone) {
+  zoo::Builder b("nothing");
+  const auto x = b.input("x", normal({2, 3, 4, 0}));
+  const auto mean = b.buffer("mean", normal({3})), variance = b.buffer("variance", positive({3}));
+  b.output(b.op("aten.instance_norm.default",
+                {ref(x), {}, {}, ref(mean), ref(variance), {true}, {0.1}, {1e-5}, {false}}));
+  const auto architecture = b.take();
+  auto model = wide_model(architecture, kMembers);
+  model.forward(wide_inputs(architecture, kMembers));
+  for (std::int64_t i = 0; i < kMembers; ++i) {
+    for (const auto* fqn : {"mean", "variance"})
+      EXPECT_TRUE(
+          model.buffers().at(fqn)[i].equal(model.member_list()[static_cast<std::size_t>(i)].tensors.at(fqn)))
+          << fqn << " " << i;
+  }
+}
+
 TEST(Buffers, CountPassesAndAreResetByReset) {
   zoo::Builder b("counter");
   const auto x = b.input("x", normal({2}));
