@@ -2,9 +2,15 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "profiler/trace/intervals.h"
 
+// Note [Nodes of a device]
+// What a node takes of a pass is what its kernels take on the device, wherever the host was meanwhile: the
+// host launches ahead. So nodes are shared the device's time as a CPU's nodes are shared that of its threads,
+// a kernel of no node counts as one of its own, and before, between and after are the device's pauses.
+//
 // Note [Idle]
 // On a device, time without any work is put down to the host when the next work was launched after the last
 // had ended, to the device ("kernel wait") when it was launched before and the gap is short, else to other
@@ -96,14 +102,16 @@ Activity activity(const Trace& trace, const Structure& structure, std::int64_t k
   Activity result;
   result.passes = std::max<std::int64_t>(1, trace.passes);
   std::vector<Span> work, nodes;
+  std::unordered_set<std::uint32_t> launched;  // a graph is one launch of many kernels
   for (std::size_t i = 0; i < slices.size(); ++i) {
     if (!structure.counts(trace, i)) continue;
     const auto kind = slices.kind(i);
-    if (kind == Kind::kNode || kind == Kind::kConversion) nodes.push_back({slices.start(i), slices.end(i)});
+    const bool step = kind == Kind::kNode || kind == Kind::kConversion;
+    if (structure.device ? structure.work[i] : step) nodes.push_back({slices.start(i), slices.end(i)});
     if (!structure.work[i]) continue;
     work.push_back({slices.start(i), slices.end(i)});
     result.work += structure.own[i];
-    ++result.launches;
+    if (slices.correlation(i) == 0 || launched.insert(slices.correlation(i)).second) ++result.launches;
     if (structure.copy[i]) result.copies += structure.own[i];
   }
   if (slices.empty()) return result;

@@ -17,7 +17,7 @@ struct Activity {
   std::int64_t host_wait = 0;    ///< nothing runs: the host had not asked for more
   std::int64_t kernel_wait = 0;  ///< nothing runs though more was asked for: the gap between kernels
   std::int64_t other = 0;        ///< nothing runs for another reason; wall = busy + these three
-  std::int64_t launches = 0;     ///< pieces of work
+  std::int64_t launches = 0;     ///< pieces of work; those of a CUDA Graph are one
   std::int64_t copies = 0;       ///< time of work that only moves data, summed
   std::int64_t in_nodes = 0;     ///< time in which some node or change of layout ran, on any track
   /// The rest of the passes by where it lies; wall = in_nodes + these three. A pass without nodes is all

@@ -11,7 +11,8 @@ constexpr double kMicrosecond = 1000;
 
 json node_json(const NodeTime& time) {
   return {{"wall_us", time.wall_us}, {"total_us", time.total_us}, {"conversion_us", time.conversion_us},
-          {"work_us", time.work_us}, {"copy_us", time.copy_us},   {"launches", time.launches}};
+          {"work_us", time.work_us}, {"copy_us", time.copy_us},   {"launches", time.launches},
+          {"host_us", time.host_us}};
 }
 
 json named(std::int32_t node, const Trace& trace) {

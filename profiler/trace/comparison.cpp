@@ -90,6 +90,7 @@ std::vector<NodeComparison> aligned(const Trace& wide, const std::vector<NodeTim
 void share_the_clock(const Trace& trace, const Structure& structure, std::vector<NodeTime>& times) {
   const auto& slices = trace.slices;
   const auto is_node = [&](std::size_t i) {
+    if (structure.device) return static_cast<bool>(structure.work[i]);
     return slices.kind(i) == Kind::kNode || slices.kind(i) == Kind::kConversion;
   };
   struct Turn {
@@ -151,7 +152,7 @@ std::string_view name(Change change) {
 NodeTime& NodeTime::operator+=(const NodeTime& other) {
   if (node < 0) node = other.node;
   wall_us += other.wall_us, total_us += other.total_us, conversion_us += other.conversion_us;
-  work_us += other.work_us, copy_us += other.copy_us, launches += other.launches;
+  work_us += other.work_us, copy_us += other.copy_us, launches += other.launches, host_us += other.host_us;
   return *this;
 }
 
@@ -164,10 +165,14 @@ std::vector<NodeTime> node_times(const Trace& trace, const Structure& structure)
     const auto node = slices.node(i);
     auto& time = node >= 0 ? times[static_cast<std::size_t>(node)] : times.back();
     const auto duration = static_cast<double>(slices.duration(i));
-    if (slices.kind(i) == Kind::kNode) time.total_us += duration;
-    if (slices.kind(i) == Kind::kConversion) time.conversion_us += duration;
+    const bool conversion = slices.kind(i) == Kind::kConversion;
+    if (conversion || slices.kind(i) == Kind::kNode) {
+      time.host_us += duration;
+      if (!structure.device) (conversion ? time.conversion_us : time.total_us) += duration;
+    }
     if (!structure.work[i]) continue;
-    if (node < 0 && !structure.copy[i]) continue;  // work outside of nodes is no node's
+    if (structure.device) (structure.conversion[i] ? time.conversion_us : time.total_us) += duration;
+    if (node < 0 && !structure.device && !structure.copy[i]) continue;  // work outside of nodes is no node's
     const auto own = static_cast<double>(structure.own[i]);
     time.work_us += own, time.launches += 1;
     if (structure.copy[i]) time.copy_us += own;
@@ -175,7 +180,8 @@ std::vector<NodeTime> node_times(const Trace& trace, const Structure& structure)
   share_the_clock(trace, structure, times);
   const auto passes = static_cast<double>(std::max<std::int64_t>(1, trace.passes));
   for (auto& time : times) {
-    for (auto* us : {&time.wall_us, &time.total_us, &time.conversion_us, &time.work_us, &time.copy_us})
+    for (auto* us :
+         {&time.wall_us, &time.total_us, &time.conversion_us, &time.work_us, &time.copy_us, &time.host_us})
       *us /= kMicrosecond * passes;
     time.launches /= passes;
   }

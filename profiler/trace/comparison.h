@@ -12,7 +12,8 @@
 
 namespace wide::profiler {
 
-/// What one node of the graph took, per pass over all members. Times in microseconds.
+/// What one node of the graph took, per pass over all members. Times in microseconds; of a device those of
+/// its kernels: Note [Nodes of a device].
 struct NodeTime {
   std::int32_t node = -1;  ///< index into Trace::nodes
   double wall_us = 0;      ///< its share of the pass: where k nodes run at once, each has a k-th of that time
@@ -21,6 +22,7 @@ struct NodeTime {
   double work_us = 0;        ///< in kernels: of total and conversion together
   double copy_us = 0;        ///< in kernels that only move data
   double launches = 0;       ///< kernels
+  double host_us = 0;        ///< what the host was at it, changes of layout too; on a CPU all of it
 
   double all_us() const { return total_us + conversion_us; }
   /// `us` of threads as a share of the pass.
@@ -29,7 +31,8 @@ struct NodeTime {
 };
 
 /// One entry per node of the trace, in graph order; nodes computed at build have zeros. The last entry, node
-/// -1, is what ran in changes of layout that belong to no node (at the exit).
+/// -1, is what ran in changes of layout that belong to no node (at the exit), of a device all that is no
+/// node's.
 std::vector<NodeTime> node_times(const Trace& trace, const Structure& structure);
 
 /// Time in nodes, on whatever thread, over the time of the passes: what the wall_us of all nodes add up to.

@@ -20,7 +20,7 @@ constexpr double kMicroseconds = 1e6;
 Bound binding(const NodeTime& time, double memory_us, double arithmetic_us, double launch_us) {
   const double all = time.all_us();
   if (all <= 0) return Bound::kNothing;
-  const double host = std::max(0.0, all - time.work_us);
+  const double host = std::max(0.0, time.host_us - time.work_us);
   const double copies = std::max(time.copy_us, time.conversion_us);
   const double launch = std::min(time.work_us, launch_us);
   const double roof = std::max(memory_us, arithmetic_us);
@@ -36,10 +36,11 @@ Bound binding(const NodeTime& time, double memory_us, double arithmetic_us, doub
       ->second;
 }
 
-// Peaks are those of all threads together, so that times must be those of the pass, not of its threads.
+// Peaks are those of all threads or streams together, so that times must be those of the pass.
 NodeTime on_the_clock(const NodeTime& time) {
   auto result = time;
-  for (auto* us : {&result.total_us, &result.conversion_us, &result.work_us, &result.copy_us})
+  for (auto* us :
+       {&result.total_us, &result.conversion_us, &result.work_us, &result.copy_us, &result.host_us})
     *us = time.on_the_clock(*us);
   result.launches = time.on_the_clock(time.launches);
   return result;
@@ -95,20 +96,21 @@ Roofline roofline(const Trace& trace, const Structure& structure, const Peaks& p
                   const std::string& dtype) {
   Roofline result{peaks, dtype, {}, {}};
   const auto peak = peaks.flops.contains(dtype) ? peaks.flops.at(dtype) : 0;
+  const auto gap = trace.facts.contains(kReplayedFact) ? peaks.graph_gap_us : peaks.gap_us;
+  const auto each_launch = structure.device ? gap : peaks.launch_us;
   std::array<double, 7> by_bound{};
   for (auto time : node_times(trace, structure)) {
     if (time.node < 0 || trace.nodes[static_cast<std::size_t>(time.node)].at_build) continue;
     const auto& node = trace.nodes[static_cast<std::size_t>(time.node)];
-    if (!structure.device) time = on_the_clock(time);
+    time = on_the_clock(time);
     RooflinePoint point;
     point.node = time.node;
-    // A device's node takes as long as its kernels, not as its launching.
-    point.time_us = structure.device ? time.work_us : time.all_us();
+    point.time_us = time.all_us();
     point.flops = node.flops, point.bytes = node.weight_bytes + node.activation_bytes;
     const auto speed = peaks.bytes_per_second(point.bytes);
     const double memory_us = speed > 0 ? point.bytes / speed * kMicroseconds : 0;
     const double arithmetic_us = peak > 0 ? point.flops / peak * kMicroseconds : 0;
-    const double launch_us = time.launches * (peaks.launch_us + peaks.gap_us);
+    const double launch_us = time.launches * each_launch;
     point.roof_us = std::max(memory_us, arithmetic_us);
     point.practical_us = point.roof_us + launch_us;
     point.bound = binding(time, memory_us, arithmetic_us, launch_us);

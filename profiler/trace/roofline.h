@@ -25,9 +25,9 @@ struct Peaks {
   int threads = 1;
   std::map<std::string, double> flops;  ///< by dtype ("float32"): floating-point operations per second
   std::vector<Bandwidth> bandwidth;     ///< by ascending bytes
-  double launch_us = 0;                 ///< smallest call of an operator, or launch of an empty kernel
-  double gap_us = 0;                    ///< between two launched kernels; 0 on a CPU
-  double graph_gap_us = 0;              ///< between two kernels of a graph; 0 on a CPU
+  double launch_us = 0;                 ///< what the smallest call of an operator takes the host
+  double gap_us = 0;        ///< from one smallest kernel that waits in line to the next; 0 on a CPU
+  double graph_gap_us = 0;  ///< the same within a CUDA Graph; 0 where there are none
 
   /// Of the measured working set nearest to `bytes`. 0 when nothing was measured.
   double bytes_per_second(double bytes) const;
@@ -39,6 +39,9 @@ inline constexpr const char* kPeaksFact = "machine_peaks";
 std::string to_text(const Peaks& peaks);  ///< JSON
 /// Throws wide::Error ("roofline") when `text` is none that to_text gave.
 Peaks peaks_from_text(std::string_view text);
+
+/// The fact of a trace whose passes are launched as a whole, as a CUDA Graph.
+inline constexpr const char* kReplayedFact = "replayed";
 
 /// What keeps a node from being faster.
 enum class Bound : std::uint8_t { kNothing, kHost, kLaunch, kFill, kMemory, kArithmetic, kLayout };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <unordered_map>
 
 namespace wide::profiler {
 namespace {
@@ -93,6 +94,19 @@ void measure_own(const Slices& slices, Structure& result) {
     auto& left = result.own[static_cast<std::size_t>(around[i])];
     left = std::max<std::int64_t>(0, left - slices.duration(i));
   }
+}
+
+using Launches = std::unordered_map<std::uint32_t, std::size_t>;
+
+// The host's calls by what ties them to what they launched.
+Launches launches(const Slices& slices) {
+  Launches result;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const auto kind = slices.kind(i);
+    if ((kind == Kind::kRuntime || kind == Kind::kDriver) && slices.correlation(i) != 0)
+      result.try_emplace(slices.correlation(i), i);
+  }
+  return result;
 }
 
 bool within_conversion(const Slices& slices, const Structure& structure, std::size_t i) {
@@ -205,6 +219,7 @@ Structure structure(const Trace& trace) {
   result.self.assign(slices.size(), 0);
   result.work.assign(slices.size(), false);
   result.own.assign(slices.size(), 0);
+  result.conversion.assign(slices.size(), false);
   result.copy.assign(slices.size(), false);
   for (std::size_t i = 0; i < slices.size(); ++i) {
     result.device = result.device || on_device(slices.kind(i));
@@ -213,6 +228,7 @@ Structure structure(const Trace& trace) {
   result.order = by_track_and_time(slices);
   nest(slices, result);
   if (!result.device) mark_cpu_work(trace, result);
+  const auto launched_by = result.device ? launches(slices) : Launches();
   std::vector<std::int8_t> moves(trace.names.size() * kKinds,
                                  -1);  // by name and kind: a name is looked at once
   for (std::size_t i = 0; i < slices.size(); ++i) {
@@ -220,7 +236,10 @@ Structure structure(const Trace& trace) {
     if (!result.work[i]) continue;
     auto& known = moves[slices.name(i) * kKinds + static_cast<std::size_t>(slices.kind(i))];
     if (known < 0) known = moves_data(slices.kind(i), trace.names[slices.name(i)]) ? 1 : 0;
-    result.copy[i] = known == 1 || within_conversion(slices, result, i);
+    const auto launch = launched_by.find(slices.correlation(i));
+    result.conversion[i] =
+        within_conversion(slices, result, launch != launched_by.end() ? launch->second : i);
+    result.copy[i] = known == 1 || result.conversion[i];
   }
   measure_own(slices, result);
   return result;

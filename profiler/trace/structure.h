@@ -18,6 +18,7 @@ struct Structure {
   /// Work: kernels, copies and fills of a device; on a CPU see Note [Work of a CPU].
   std::vector<bool> work;
   std::vector<std::int64_t> own;     ///< nanoseconds of work, less other work within it; 0 where it is none
+  std::vector<bool> conversion;      ///< work within a change of layout; a device's: launched within one
   std::vector<bool> copy;            ///< work that only moves data, or any work within a change of layout
   std::vector<std::uint32_t> order;  ///< slices by track, then start, outer ones first
 

@@ -225,6 +225,49 @@ TEST(ActivityTest, SplitsTheIdleTimeOfADevice) {
   EXPECT_EQ(result.copies, 20'000);
 }
 
+// The host was through with both nodes before the device began: a change of layout, a kernel, and two of a
+// graph.
+Trace launched_ahead() {
+  Trace trace;
+  trace.passes = 1, trace.nodes.resize(1), trace.devices = {"Test GPU"};
+  trace.track({"wide", "main", 1, 1, -1}), trace.track({"GPU 0", "stream 7", 2, 7, 0});
+  const auto add = [&](Kind kind, std::int64_t start, std::int64_t duration, std::uint32_t correlation,
+                       std::int32_t node) {
+    trace.slices.push({.start = start,
+                       .duration = duration,
+                       .kind = kind,
+                       .track = on_device(kind) ? 1U : 0U,
+                       .correlation = correlation,
+                       .node = node,
+                       .pass = 0});
+  };
+  add(Kind::kPass, 0, 10'000, 0, -1);
+  add(Kind::kConversion, 0, 100, 0, 0), add(Kind::kRuntime, 10, 50, 1, 0);
+  add(Kind::kNode, 100, 100, 0, 0), add(Kind::kRuntime, 110, 50, 2, 0);
+  add(Kind::kRuntime, 300, 50, 3, -1);
+  add(Kind::kKernel, 1'000, 1'000, 1, 0), add(Kind::kKernel, 2'000, 3'000, 2, 0);
+  add(Kind::kKernel, 6'000, 1'000, 3, -1), add(Kind::kKernel, 7'000, 1'000, 3, -1);
+  return trace;
+}
+
+TEST(ActivityTest, NodesOfADeviceTakeWhatTheirKernelsTake) {
+  const auto trace = launched_ahead();
+  const auto nesting = structure(trace);
+  const auto times = node_times(trace, nesting);
+  EXPECT_DOUBLE_EQ(times[0].wall_us, 4);
+  EXPECT_DOUBLE_EQ(times[0].total_us, 3);
+  EXPECT_DOUBLE_EQ(times[0].conversion_us, 1);  // by where it was launched
+  EXPECT_DOUBLE_EQ(times[0].copy_us, 1);
+  EXPECT_DOUBLE_EQ(times[0].host_us, 0.2);
+  EXPECT_DOUBLE_EQ(times[1].wall_us, 2);  // of no node
+  const auto spent = activity(trace, nesting);
+  EXPECT_EQ(spent.in_nodes, 6'000);
+  EXPECT_EQ(spent.before_nodes, 1'000);
+  EXPECT_EQ(spent.between_nodes, 1'000);
+  EXPECT_EQ(spent.after_nodes, 2'000);
+  EXPECT_EQ(spent.launches, 3);  // the graph is one
+}
+
 TEST(ActivityTest, AnEmptyTraceIsNoFault) {
   const Trace trace;
   const auto nesting = structure(trace);
