@@ -9,7 +9,7 @@
 #include <set>
 
 #include "app/cancel_points.h"
-#include "app/capture/cpu_capture.h"
+#include "app/capture/capture.h"
 #include "app/capture/node_facts.h"
 #include "app/made_up_inputs.h"
 #include "app/member_copies.h"
@@ -274,7 +274,7 @@ class ModelBench final : public gui::Bench {
     const auto& build = model_->build(open_->inputs);
     model_->reset();
     model_->forward(open_->inputs);  // what a first pass alone does is not looked at
-    CpuCapture capture({"", "wide", model_->members(), wide_nodes(build, model_->members())});
+    Capture capture({"", "wide", model_->members(), wide_nodes(build, model_->members())});
     capture.pass([&] { model_->forward(open_->inputs); });
     const auto trace = capture.finish();
     model_->reset();

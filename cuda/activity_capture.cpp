@@ -2,7 +2,7 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <mutex>
 #include <set>
@@ -25,11 +25,17 @@ constexpr std::array<std::string_view, 7> kNoisy = {
 constexpr CUpti_CallbackId kMostRuntimeCalls = 1024;
 constexpr auto kKindOfIds = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
 constexpr std::size_t kAlignment = 8;
+// Beyond this the host's clock and CUPTI's ran apart, nanoseconds.
+constexpr std::int64_t kMostDrift = 100'000;
 
 using Buffer = std::unique_ptr<std::uint8_t, decltype(&std::free)>;
 
 Buffer make_buffer(std::size_t bytes) {
   return {static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, bytes)), &std::free};
+}
+
+std::uint64_t host_time() {
+  return static_cast<std::uint64_t>(profiler::now());
 }
 
 }  // namespace
@@ -43,9 +49,11 @@ struct ActivityCapture::State {
   State(const CuptiApi& table, Settings given) : api(table), settings(std::move(given)) {}
 
   std::optional<Refusal> start();
-  void stop(profiler::Trace& trace);
+  void stop();
   void switch_off();
   void quieten() const;
+  void take_the_hosts_clock_and_threads();
+  std::int64_t offset() const;
 
   static void request(std::uint8_t** buffer, std::size_t* size, std::size_t* most);
   static void complete(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size,
@@ -58,10 +66,10 @@ struct ActivityCapture::State {
   std::vector<Buffer> free;
   std::vector<Filled> filled;
   std::vector<CUpti_ActivityKind> enabled;
-  std::vector<std::string> missing;
+  std::vector<std::string> missing, faults;
   std::unordered_map<std::uint64_t, Place> places;
-  std::uint64_t next_id = 1, dropped = 0, started = 0, late_buffers = 0;
-  std::int64_t base_ns = 0;
+  std::uint64_t next_id = 1, dropped = 0, late_buffers = 0;
+  std::int64_t origin = 0, ahead = 0;  // of the trace, by the host's clock; CUPTI's clock before the host's
   bool running = false;
 };
 
@@ -108,6 +116,23 @@ void ActivityCapture::State::quieten() const {
   }
 }
 
+// Note [One clock]
+// The host's slices are timed by the steady clock and name threads as the system does; CUPTI's own are
+// another clock, which the system may set meanwhile, and a part of pthread_self. So CUPTI is given the clock
+// and told to take the system's ids, both before any kind is switched on. An older one that refuses is read
+// by its offset, and its threads are tracks of their own; clocks that ran apart are told.
+void ActivityCapture::State::take_the_hosts_clock_and_threads() {
+  api.register_timestamp(host_time);
+  api.set_thread_ids(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+}
+
+std::int64_t ActivityCapture::State::offset() const {
+  std::uint64_t time = 0;
+  const auto before = settings.now();
+  if (api.timestamp(&time) != CUPTI_SUCCESS) return 0;
+  return static_cast<std::int64_t>(time) - (before + settings.now()) / 2;
+}
+
 std::optional<Refusal> ActivityCapture::State::start() {
   State* nobody = nullptr;
   if (!current.compare_exchange_strong(nobody, this))
@@ -121,6 +146,7 @@ std::optional<Refusal> ActivityCapture::State::start() {
     }
     registered.insert(api.register_callbacks);
   }
+  take_the_hosts_clock_and_threads();
   for (const auto kind : kNeeded) {
     if (const auto code = api.enable(kind); code != CUPTI_SUCCESS) {
       switch_off();
@@ -137,10 +163,7 @@ std::optional<Refusal> ActivityCapture::State::start() {
     }
   }
   quieten();
-  api.timestamp(&started);
-  base_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                std::chrono::system_clock::now().time_since_epoch())
-                .count();
+  ahead = offset();
   running = true;
   if (settings.sentinel) settings.sentinel();
   return std::nullopt;
@@ -151,52 +174,62 @@ void ActivityCapture::State::switch_off() {
   enabled.clear();
 }
 
-void ActivityCapture::State::stop(profiler::Trace& trace) {
+void ActivityCapture::State::stop() {
+  if (!running) return;
+  const auto drift = std::abs(offset() - ahead);
   const auto flushed = api.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   switch_off();
   current = nullptr;
   running = false;
+  if (drift > kMostDrift) {
+    faults.push_back("CUPTI's clock and the host's ran apart by " + std::to_string(drift / 1000) +
+                     " us: launches and kernels do not lie where they belong");
+  }
   if (flushed != CUPTI_SUCCESS)
-    trace.completeness.fail("the last records may be missing: " +
-                            explain(api, flushed, "cuptiActivityFlushAll").reason);
-  for (const auto& reason : missing) trace.completeness.fail("a kind of record is missing: " + reason);
+    faults.push_back("the last records may be missing: " +
+                     explain(api, flushed, "cuptiActivityFlushAll").reason);
+  for (const auto& reason : missing) faults.push_back("a kind of record is missing: " + reason);
 }
 
 ActivityCapture::ActivityCapture(const CuptiApi& api, Settings settings)
     : state_(std::make_unique<State>(api, std::move(settings))) {}
 
 ActivityCapture::~ActivityCapture() {
-  if (!state_->running) return;
-  profiler::Trace unwanted;
-  state_->stop(unwanted);
+  state_->stop();
 }
 
-std::optional<Refusal> ActivityCapture::start() {
-  return state_->start();
+std::string ActivityCapture::start(std::int64_t origin) {
+  state_->origin = origin;
+  const auto refusal = state_->start();
+  return refusal ? refusal->text() : "";
 }
 
-void ActivityCapture::enter(const Place& place) {
+void ActivityCapture::begin(const profiler::Step& step) {
   std::uint64_t id = 0;
   {
     const std::lock_guard lock(state_->mutex);
     id = state_->next_id++;
-    state_->places[id] = place;
+    state_->places[id] = {step.node, step.member, step.members, step.pass};
   }
   state_->api.push_external(kKindOfIds, id);
 }
 
-void ActivityCapture::leave() {
+void ActivityCapture::end() {
   std::uint64_t last = 0;
   state_->api.pop_external(kKindOfIds, &last);
 }
 
-void ActivityCapture::finish(profiler::Trace& trace) {
-  state_->stop(trace);
-  trace.base_ns = state_->base_ns;
+void ActivityCapture::stop() {
+  state_->stop();
+}
+
+void ActivityCapture::add_to(profiler::Trace& trace) {
+  for (auto& fault : state_->faults) trace.completeness.fail(std::move(fault));
   trace.completeness.dropped += state_->dropped;
+  trace.devices = state_->settings.devices;
   if (state_->late_buffers > 0)
     trace.facts["buffers made during the capture"] = std::to_string(state_->late_buffers);
-  ActivityReader reader(state_->api, trace, state_->started);
+  ActivityReader reader(state_->api, trace, static_cast<std::uint64_t>(state_->origin + state_->ahead));
   for (auto& buffer : state_->filled) reader.read(buffer.bytes.get(), buffer.valid);
   reader.finish(state_->places, state_->settings.sentinel ? state_->settings.sentinel_name : "");
   state_->filled.clear();

@@ -14,6 +14,9 @@ namespace {
 using profiler::Kind;
 using profiler::Slice;
 
+// Records that are no thread's in particular: tracks beyond all ids of threads.
+constexpr std::int64_t kWaits = INT64_C(1) << 32, kCosts = kWaits + 1;
+
 std::string demangled(const char* name) {
   if (name == nullptr) return "unnamed kernel";
   int status = 0;
@@ -105,10 +108,14 @@ std::uint32_t ActivityReader::stream(std::uint32_t device, std::uint32_t id) {
   return trace_.track(track);
 }
 
-std::uint32_t ActivityReader::thread(std::uint32_t id) {
-  profiler::Track track{trace_.contender, "thread " + std::to_string(id)};
+std::uint32_t ActivityReader::host(std::int64_t id, std::string name) {
+  profiler::Track track{trace_.contender, std::move(name)};
   track.tid = id;
   return trace_.track(track);
+}
+
+std::uint32_t ActivityReader::thread(std::uint32_t id) {
+  return host(id, "thread " + std::to_string(id));
 }
 
 void ActivityReader::read(std::uint8_t* buffer, std::size_t valid_bytes) {
@@ -159,13 +166,13 @@ void ActivityReader::record(const CUpti_Activity& activity) {
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: {
       const auto& wait = reinterpret_cast<const CUpti_ActivitySynchronization2&>(activity);
       auto made = slice(Kind::kSync, "synchronize", wait.start, wait.end);
-      made.track = thread(0);
+      made.track = host(kWaits, "waiting for the GPU");
       return trace_.slices.push(made);
     }
     case CUPTI_ACTIVITY_KIND_OVERHEAD: {
       const auto& cost = reinterpret_cast<const CUpti_ActivityOverhead3&>(activity);
       auto made = slice(Kind::kOverhead, "CUPTI overhead", cost.start, cost.end);
-      made.track = thread(UINT32_MAX);
+      made.track = host(kCosts, "CUPTI's own time");
       return trace_.slices.push(made);
     }
     case CUPTI_ACTIVITY_KIND_MARKER:
@@ -183,7 +190,7 @@ void ActivityReader::kernel(const CUpti_ActivityKernel10& record) {
   made.detail = trace_.names.intern(launch_detail(record));
   trace_.slices.push(made);
   kernels_.insert(record.correlationId);
-  ++trace_.completeness.kernels;
+  ++kernel_records_;
 }
 
 void ActivityReader::call(const CUpti_ActivityAPI& record, bool runtime) {
@@ -235,7 +242,8 @@ void ActivityReader::finish(const std::unordered_map<std::uint64_t, Place>& plac
 
 void ActivityReader::judge(const std::string& sentinel) {
   auto& badge = trace_.completeness;
-  badge.launches = launches_.size() + graph_launches_.size();
+  // Of a device these are what tells; operators of the host have been counted by who saw them.
+  badge.launches = launches_.size() + graph_launches_.size(), badge.kernels = kernel_records_;
   std::size_t without_kernel = 0, without_launch = 0;
   for (const auto launch : launches_) without_kernel += !kernels_.contains(launch);
   for (const auto launch : graph_launches_) without_kernel += !kernels_.contains(launch);

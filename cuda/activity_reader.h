@@ -39,6 +39,7 @@ class ActivityReader {
   void marker(const CUpti_ActivityMarker2& record);
   profiler::Slice slice(profiler::Kind kind, std::string_view name, std::uint64_t start, std::uint64_t end);
   std::uint32_t stream(std::uint32_t device, std::uint32_t id);
+  std::uint32_t host(std::int64_t id, std::string name);
   std::uint32_t thread(std::uint32_t id);
   void judge(const std::string& sentinel);
 
@@ -49,6 +50,7 @@ class ActivityReader {
   std::unordered_set<std::uint32_t> launches_, graph_launches_, kernels_;
   std::map<std::uint32_t, CUpti_ActivityMarker2> open_markers_;
   std::set<int> unknown_kinds_;
+  std::uint64_t kernel_records_ = 0;
   std::uint64_t backward_ = 0;  ///< records that end before they start
 };
 

@@ -10,6 +10,8 @@ struct CuptiApi {
   decltype(&cuptiGetVersion) get_version;
   decltype(&cuptiGetResultString) result_string;
   decltype(&cuptiGetTimestamp) timestamp;
+  decltype(&cuptiActivityRegisterTimestampCallback) register_timestamp;
+  decltype(&cuptiSetThreadIdType) set_thread_ids;
   decltype(&cuptiActivityRegisterCallbacks) register_callbacks;
   decltype(&cuptiActivityEnable) enable;
   decltype(&cuptiActivityDisable) disable;

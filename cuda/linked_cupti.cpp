@@ -6,6 +6,8 @@ const CuptiApi& linked_cupti() {
   static const CuptiApi kApi = {cuptiGetVersion,
                                 cuptiGetResultString,
                                 cuptiGetTimestamp,
+                                cuptiActivityRegisterTimestampCallback,
+                                cuptiSetThreadIdType,
                                 cuptiActivityRegisterCallbacks,
                                 cuptiActivityEnable,
                                 cuptiActivityDisable,

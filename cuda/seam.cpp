@@ -18,20 +18,30 @@ void find_cupti(Report& report) {
   if (linked_cupti().get_version(&version) == CUPTI_SUCCESS) report.cupti_version = std::to_string(version);
 }
 
+// What a capture of ours is made with: `launch` gets why the sentinel could not be launched.
+ActivityCapture::Settings settings_of(const Driver& driver, std::optional<Refusal>* launch) {
+  ActivityCapture::Settings settings;
+  settings.sentinel = [&driver, launch] {
+    auto refusal = driver.launch_sentinel();
+    if (launch) *launch = std::move(refusal);
+  };
+  settings.sentinel_name = kSentinelKernel;
+  return settings;
+}
+
 // An empty kernel, launched and looked for: whether traces of this machine can be complete.
 void try_tracing(const Driver& driver, Report& report) {
   profiler::Trace trace;
   std::optional<Refusal> launch;
-  ActivityCapture::Settings settings;
+  auto settings = settings_of(driver, &launch);
   settings.buffers = 1;
-  settings.sentinel = [&] { launch = driver.launch_sentinel(); };
-  settings.sentinel_name = kSentinelKernel;
   ActivityCapture capture(linked_cupti(), settings);
-  if (const auto refusal = capture.start()) {
-    report.tracing = refusal->text();
+  if (const auto refusal = capture.start(profiler::now()); !refusal.empty()) {
+    report.tracing = refusal;
     return;
   }
-  capture.finish(trace);
+  capture.stop();
+  capture.add_to(trace);
   report.traced = trace.completeness.complete && !launch;
   if (launch) {
     report.tracing = launch->text();
@@ -85,4 +95,13 @@ void wide_cuda_report(wide::cuda::Report* report) try {
   wide::cuda::fill(*report);
 } catch (const std::exception& error) {
   report->reason = error.what();
+}
+
+wide::profiler::Source* wide_cuda_new_source() try {
+  auto& driver = wide::cuda::the_driver();
+  auto settings = wide::cuda::settings_of(driver, nullptr);
+  settings.devices = driver.devices();
+  return new wide::cuda::ActivityCapture(wide::cuda::linked_cupti(), std::move(settings));
+} catch (const std::exception&) {
+  return nullptr;
 }

@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "profiler/trace/source.h"
+
 namespace wide::cuda {
 
-inline constexpr int kSeamVersion = 2;
+inline constexpr int kSeamVersion = 3;
 
 /// What there is of CUDA, and whether it can be traced.
 struct Report {
@@ -30,4 +32,7 @@ int wide_cuda_seam_version();
 void wide_cuda_find(wide::cuda::Report* report);
 /// Fills in all that can be found out; never throws. Takes up to a second where there is a GPU.
 void wide_cuda_report(wide::cuda::Report* report);
+/// What the GPU does, for one capture; the caller's. Where nothing can be traced its start() says so; nullptr
+/// where it cannot be made.
+wide::profiler::Source* wide_cuda_new_source();
 }

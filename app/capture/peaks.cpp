@@ -10,11 +10,11 @@
 #include <limits>
 
 #include "app/capture/peaks_folder.h"
-#include "app/capture/thread_log.h"
 #include "core/aten/torch_bridge.h"
 #include "formats/error.h"
 #include "formats/file.h"
 #include "profiler/machine.h"
+#include "profiler/trace/source.h"
 
 namespace wide::app {
 namespace {
@@ -29,11 +29,11 @@ template <typename Run>
 double best_seconds(const Run& run) {
   run();
   double best = std::numeric_limits<double>::max();
-  const auto end = now() + kNanoseconds;
-  for (int i = 0; i < kLeastRuns || now() < end; ++i) {
-    const auto start = now();
+  const auto end = profiler::now() + kNanoseconds;
+  for (int i = 0; i < kLeastRuns || profiler::now() < end; ++i) {
+    const auto start = profiler::now();
     run();
-    best = std::min(best, static_cast<double>(now() - start) / 1e9);
+    best = std::min(best, static_cast<double>(profiler::now() - start) / 1e9);
   }
   return best;
 }

@@ -1,50 +1,36 @@
 #include "app/capture/thread_log.h"
 
-#include <chrono>
-
 namespace wide::app {
 
 using profiler::Kind;
 using profiler::Slice;
 
-std::int64_t now() {
-  const auto time = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+profiler::NameId ThreadLog::name_of(const profiler::Step& step) {
+  if (step.kind != Kind::kNode || step.node < 0) return names_.intern(step.name);
+  const auto place = static_cast<std::size_t>(step.node);
+  if (place >= node_names_.size()) node_names_.resize(place + 1);
+  auto& id = node_names_[place];
+  if (id == 0) id = names_.intern(step.name);
+  return id;
 }
 
-// What is begun works for the node and members of what it is begun in.
-Slice ThreadLog::inherit(Kind kind, profiler::NameId name, std::int32_t pass) {
+void ThreadLog::begin(const profiler::Step& step) {
   Slice slice;
-  slice.kind = kind, slice.name = name, slice.pass = pass;
+  slice.kind = step.kind, slice.name = name_of(step), slice.node = step.node;
+  slice.member = step.member, slice.members = step.members, slice.pass = step.pass;
+  slice.start = profiler::now();
+  open_.push_back(slice);
+}
+
+void ThreadLog::begin_operator(std::string_view name, std::int32_t pass) {
+  Slice slice;
+  slice.kind = Kind::kOperator, slice.name = names_.intern(name), slice.pass = pass;
   if (!open_.empty()) {
     slice.node = open_.back().node;
     slice.member = open_.back().member, slice.members = open_.back().members;
   }
-  if (kind == Kind::kOperator) ++begun_;
-  return slice;
-}
-
-profiler::NameId ThreadLog::name_of(Kind kind, std::string_view name, std::int32_t node) {
-  if (kind != Kind::kNode || node < 0) return names_.intern(name);
-  const auto place = static_cast<std::size_t>(node);
-  if (place >= node_names_.size()) node_names_.resize(place + 1);
-  auto& id = node_names_[place];
-  if (id == 0) id = names_.intern(name);
-  return id;
-}
-
-void ThreadLog::begin(Kind kind, std::string_view name, std::int32_t node, std::int32_t pass) {
-  auto slice = inherit(kind, name_of(kind, name, node), pass);
-  if (node >= 0) slice.node = node;
-  slice.start = now();
-  open_.push_back(slice);
-}
-
-void ThreadLog::begin_members(std::string_view name, std::int32_t first, std::int32_t count,
-                              std::int32_t pass) {
-  auto slice = inherit(Kind::kMember, names_.intern(name), pass);
-  slice.member = first, slice.members = count;
-  slice.start = now();
+  ++begun_;
+  slice.start = profiler::now();
   open_.push_back(slice);
 }
 
@@ -52,7 +38,7 @@ void ThreadLog::end() {
   if (open_.empty()) return;  // began before the capture did
   auto slice = open_.back();
   open_.pop_back();
-  slice.duration = now() - slice.start;
+  slice.duration = profiler::now() - slice.start;
   if (slices_.size() >= capacity_) {
     ++dropped_;
     return;

@@ -5,12 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "profiler/trace/source.h"
 #include "profiler/trace/trace.h"
 
 namespace wide::app {
-
-/// Monotonic nanoseconds.
-std::int64_t now();
 
 class ThreadLog {
  public:
@@ -19,17 +17,14 @@ class ThreadLog {
     open_.reserve(64);
   }
 
-  void begin(profiler::Kind kind, std::string_view name, std::int32_t node, std::int32_t pass);
-  void begin_members(std::string_view name, std::int32_t first, std::int32_t count, std::int32_t pass);
+  void begin(const profiler::Step& step);
+  /// An operator works for what it is called in.
+  void begin_operator(std::string_view name, std::int32_t pass);
   void end();
   void memory(double in_use) {
-    if (memory_.size() < capacity_) memory_.push_back({now(), 0, in_use});
+    if (memory_.size() < capacity_) memory_.push_back({profiler::now(), 0, in_use});
   }
 
-  /// First of the members that the calling thread is at work for; 0 where nobody said.
-  std::int32_t first_member() const {
-    return open_.empty() || open_.back().member < 0 ? 0 : open_.back().member;
-  }
   bool idle() const { return open_.empty(); }
   std::int64_t thread() const { return thread_; }
   std::uint64_t dropped() const { return dropped_; }
@@ -41,8 +36,7 @@ class ThreadLog {
 
  private:
   static constexpr std::size_t kReserved = 1 << 16;
-  profiler::Slice inherit(profiler::Kind kind, profiler::NameId name, std::int32_t pass);
-  profiler::NameId name_of(profiler::Kind kind, std::string_view name, std::int32_t node);
+  profiler::NameId name_of(const profiler::Step& step);
 
   std::int64_t thread_;
   std::size_t capacity_;

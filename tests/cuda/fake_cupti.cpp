@@ -9,7 +9,8 @@
 namespace wide::test {
 namespace {
 
-constexpr std::size_t kCell = 512;  // every record takes one cell of a buffer
+constexpr std::size_t kCell = 512;       // every record takes one cell of a buffer
+constexpr std::size_t kRoom = 4U << 20;  // of a buffer that a program makes
 static_assert(sizeof(CUpti_ActivityKernel10) <= kCell);
 
 // As the callback ids of the fake, from 1.
@@ -34,7 +35,15 @@ struct FakeCalls {
     return CUPTI_SUCCESS;
   }
   static CUptiResult timestamp(std::uint64_t* time) {
-    *time = 1000;
+    *time = active->clock ? active->clock() : active->time;
+    return CUPTI_SUCCESS;
+  }
+  static CUptiResult register_timestamp(CUpti_TimestampCallbackFunc clock) {
+    if (active->takes_clock) active->clock = clock;
+    return active->takes_clock ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_SUPPORTED;
+  }
+  static CUptiResult set_thread_ids(CUpti_ActivityThreadIdType type) {
+    active->thread_ids = type;
     return CUPTI_SUCCESS;
   }
   static CUptiResult register_callbacks(CUpti_BuffersCallbackRequestFunc requested,
@@ -114,17 +123,30 @@ FakeCupti::~FakeCupti() {
 }
 
 const cuda::CuptiApi& FakeCupti::api() {
-  static const cuda::CuptiApi kApi = {
-      FakeCalls::version, FakeCalls::text,        FakeCalls::timestamp,  FakeCalls::register_callbacks,
-      FakeCalls::enable,  FakeCalls::disable,     FakeCalls::flush,      FakeCalls::next,
-      FakeCalls::dropped, FakeCalls::enable_call, FakeCalls::call_name,  FakeCalls::push,
-      FakeCalls::pop,     FakeCalls::subscribe,   FakeCalls::unsubscribe};
+  static const cuda::CuptiApi kApi = {FakeCalls::version,
+                                      FakeCalls::text,
+                                      FakeCalls::timestamp,
+                                      FakeCalls::register_timestamp,
+                                      FakeCalls::set_thread_ids,
+                                      FakeCalls::register_callbacks,
+                                      FakeCalls::enable,
+                                      FakeCalls::disable,
+                                      FakeCalls::flush,
+                                      FakeCalls::next,
+                                      FakeCalls::dropped,
+                                      FakeCalls::enable_call,
+                                      FakeCalls::call_name,
+                                      FakeCalls::push,
+                                      FakeCalls::pop,
+                                      FakeCalls::subscribe,
+                                      FakeCalls::unsubscribe};
   return kApi;
 }
 
 template <typename Record>
 void FakeCupti::add(const Record& record) {
   static_assert(sizeof(Record) <= kCell);
+  if (buffers_.empty() || buffers_.back().size() > kRoom) next_buffer();
   auto& cells = buffers_.back();
   cells.resize(cells.size() + kCell);
   std::memcpy(cells.data() + cells.size() - kCell, &record, sizeof record);
@@ -153,11 +175,12 @@ void FakeCupti::kernel(std::uint32_t correlation, std::uint64_t start, std::uint
   add(record);
 }
 
-void FakeCupti::graph_kernel(std::uint32_t correlation, std::uint64_t start, std::uint64_t node) {
+void FakeCupti::graph_kernel(std::uint32_t correlation, std::uint64_t start, std::uint64_t node,
+                             std::uint64_t end, const char* name) {
   CUpti_ActivityKernel10 record{};
   record.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-  record.start = start, record.end = start + 10, record.correlationId = correlation;
-  record.name = "in_graph", record.streamId = 7, record.graphId = 3, record.graphNodeId = node;
+  record.start = start, record.end = end != 0 ? end : start + 10, record.correlationId = correlation;
+  record.name = name, record.streamId = 7, record.graphId = 3, record.graphNodeId = node;
   add(record);
 }
 

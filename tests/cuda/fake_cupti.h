@@ -20,7 +20,8 @@ struct FakeCupti {
               const char* call = "cudaLaunchKernel_v7000");
   void kernel(std::uint32_t correlation, std::uint64_t start, std::uint64_t end, const char* name = "gemm",
               std::uint32_t stream = 7);
-  void graph_kernel(std::uint32_t correlation, std::uint64_t start, std::uint64_t node);
+  void graph_kernel(std::uint32_t correlation, std::uint64_t start, std::uint64_t node, std::uint64_t end = 0,
+                    const char* name = "in_graph");
   void copy(std::uint32_t correlation, std::uint64_t start, std::uint64_t end);
   void external(std::uint32_t correlation, std::uint64_t id);
   void range(std::uint32_t id, std::uint64_t start, std::uint64_t end, const char* name);
@@ -32,12 +33,16 @@ struct FakeCupti {
   CUptiResult register_fails = CUPTI_SUCCESS, flush_fails = CUPTI_SUCCESS, subscribe_fails = CUPTI_SUCCESS;
   CUptiResult record_fails = CUPTI_SUCCESS;  ///< instead of the end of each buffer
   std::size_t dropped = 0;                   ///< told once
+  std::uint64_t time = 1000;                 ///< of its own clock
+  bool takes_clock = false;                  ///< the one that it is given
 
   // What was asked of it.
   std::vector<CUpti_ActivityKind> enabled;
   std::vector<std::string> quietened;
   std::vector<std::uint64_t> externals;  ///< pushed now
   int registrations = 0, buffers_taken = 0;
+  CUpti_TimestampCallbackFunc clock = nullptr;
+  CUpti_ActivityThreadIdType thread_ids = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
 
   static const cuda::CuptiApi& api();
 

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "app/capture/cpu_capture.h"
+#include "app/capture/capture.h"
 #include "app/capture/profile_job.h"
 #include "core/aten/with_threads.h"
 #include "core/eager/observe.h"
@@ -147,7 +147,7 @@ TEST(CpuCaptureTest, CountsOperationsAndBytesOfANode) {
 }
 
 TEST(CpuCaptureTest, SeesMemoryRiseAndFall) {
-  CpuCapture capture({"test", "wide", 1, {}});
+  Capture capture({"test", "wide", 1, {}});
   capture.pass([] {
     const c10::InferenceMode guard;
     const auto held = at::ones({1 << 18});
@@ -159,7 +159,7 @@ TEST(CpuCaptureTest, SeesMemoryRiseAndFall) {
 }
 
 TEST(CpuCaptureTest, AnErrorInAPassEndsItAndPassesThrough) {
-  CpuCapture capture({"test", "wide", 1, {}});
+  Capture capture({"test", "wide", 1, {}});
   EXPECT_THROW(capture.pass([] {
     const ObservedMembers observed({0, 1});
     throw std::runtime_error("on purpose");
@@ -173,7 +173,7 @@ TEST(CpuCaptureTest, AnErrorInAPassEndsItAndPassesThrough) {
 }
 
 TEST(CpuCaptureTest, WhatDoesNotFitIsCountedAndTold) {
-  CpuCapture capture({"test", "wide", 1, {}, 10});
+  Capture capture({"test", "wide", 1, {}, 10});
   capture.pass([] {
     for (int i = 0; i < 100; ++i) at::ones({1});
   });
@@ -184,8 +184,8 @@ TEST(CpuCaptureTest, WhatDoesNotFitIsCountedAndTold) {
 }
 
 TEST(CpuCaptureTest, OneAtATime) {
-  CpuCapture first({"test", "wide", 1, {}});
-  EXPECT_THROW(CpuCapture({"test", "wide", 1, {}}), Error);
+  Capture first({"test", "wide", 1, {}});
+  EXPECT_THROW(Capture({"test", "wide", 1, {}}), Error);
   first.pass([] { at::ones({1}); });
   EXPECT_TRUE(first.finish().completeness.complete);
 }
@@ -194,7 +194,7 @@ TEST(CpuCaptureTest, OneAtATime) {
 TEST(CpuCaptureTest, LeavesNothingBehind) {
   for (const bool finish : {true, false}) {
     {
-      CpuCapture capture({"test", "wide", 1, {}});
+      Capture capture({"test", "wide", 1, {}});
       EXPECT_TRUE(at::hasCallbacks());
       capture.pass([] { at::ones({1}); });
       if (finish) capture.finish();

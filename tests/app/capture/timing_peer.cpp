@@ -7,8 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "app/capture/cpu_capture.h"
-#include "app/capture/thread_log.h"
+#include "app/capture/capture.h"
 
 int main(int argc, char** argv) {
   at::set_num_threads(1);
@@ -18,7 +17,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 200; ++i) tensor = tensor + 1;  // an allocation each
   };
   if (argc > 1 && std::string(argv[1]) == "captured") {
-    wide::app::CpuCapture capture({"test", "wide", 1, {}});
+    wide::app::Capture capture({"test", "wide", 1, {}});
     for (int i = 0; i < 50; ++i) capture.pass(work);
     capture.finish();
   }
@@ -26,8 +25,8 @@ int main(int argc, char** argv) {
     const auto request = nlohmann::json::parse(line);
     if (!request.contains("runs")) break;
     const auto runs = request["runs"].get<std::int64_t>();
-    const auto start = wide::app::now();
+    const auto start = wide::profiler::now();
     for (std::int64_t i = 0; i < runs; ++i) work();
-    std::cout << nlohmann::json{{"ns", wide::app::now() - start}} << std::endl;
+    std::cout << nlohmann::json{{"ns", wide::profiler::now() - start}} << std::endl;
   }
 }
