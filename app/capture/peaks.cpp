@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
+#include <functional>
 #include <limits>
 
 #include "app/capture/peaks_folder.h"
@@ -21,8 +23,11 @@ namespace {
 
 constexpr std::int64_t kNanoseconds = 150'000'000;  // of trying each thing
 constexpr int kLeastRuns = 5;
-constexpr std::int64_t kMatrix =
-    768;  // large enough for the peak, small enough for 16-bit types without units
+// Large enough for the peak of a core, small enough for 16-bit types without units; a device gets larger ones
+// until a product takes it a millisecond.
+constexpr std::int64_t kMatrix = 768, kLargestMatrix = 12'288;
+constexpr double kLongEnough = 1e-3;  // seconds
+constexpr int kCalls = 100;           // of what takes next to nothing
 
 // The best of many: a peak is what is possible, not what is usual.
 template <typename Run>
@@ -38,59 +43,121 @@ double best_seconds(const Run& run) {
   return best;
 }
 
-double product_flops(at::ScalarType dtype) {
-  const auto options = at::TensorOptions().dtype(dtype);
-  const auto a = at::ones({kMatrix, kMatrix}, options), b = at::ones({kMatrix, kMatrix}, options);
-  auto out = at::empty({kMatrix, kMatrix}, options);
-  const auto n = static_cast<double>(kMatrix);
-  return 2 * n * n * n / best_seconds([&] { at::mm_out(out, a, b); });
+// Seconds of a call that is made `times` times. Where the device can record, the calls are replayed: what is
+// looked for is its time, not that of the host which launches.
+double seconds_of_each(const ComputeDevice& device, std::int64_t times, const std::function<void()>& call) {
+  const auto all = [&] {
+    for (std::int64_t i = 0; i < times; ++i) call();
+  };
+  call();
+  const auto recording = device.record ? device.record(all) : nullptr;
+  const auto seconds = best_seconds([&] {
+    recording ? recording->replay() : all();
+    synchronize(device.device);
+  });
+  return seconds / static_cast<double>(times);
 }
 
-profiler::Bandwidth copying(std::int64_t bytes) {
-  const auto from = at::ones({bytes / 4}, at::kFloat);
+struct Product {
+  at::Tensor a, b, out;
+  double seconds = 0;
+
+  Product(const ComputeDevice& device, at::ScalarType dtype, std::int64_t size)
+      : a(at::ones({size, size}, at::TensorOptions().dtype(dtype).device(device.device))),
+        b(at::ones_like(a)),
+        out(at::empty_like(a)) {
+    seconds = seconds_of_each(device, 1, [this] { run(); });
+  }
+  void run() { at::mm_out(out, a, b); }
+  double flops() const {
+    const auto n = static_cast<double>(a.size(0));
+    return 2 * n * n * n / seconds;
+  }
+};
+
+// The largest that is needed.
+Product product_of(const ComputeDevice& device, at::ScalarType dtype) {
+  auto size = kMatrix;
+  Product product(device, dtype, size);
+  while (!device.device.is_cpu() && product.seconds < kLongEnough && 2 * size <= kLargestMatrix)
+    product = Product(device, dtype, size *= 2);
+  return product;
+}
+
+profiler::Bandwidth copying(const ComputeDevice& device, std::int64_t bytes) {
+  const auto from = at::ones({bytes / 4}, at::TensorOptions().dtype(at::kFloat).device(device.device));
   auto to = at::empty_like(from);
   // Small copies are repeated, or the call would be measured.
   const auto repeats = std::max<std::int64_t>(1, (std::int64_t{4} << 20) / bytes);
-  const auto seconds = best_seconds([&] {
-    for (std::int64_t i = 0; i < repeats; ++i) to.copy_(from);
-  });
+  const auto seconds = seconds_of_each(device, repeats, [&] { to.copy_(from); });
   const auto moved = 2.0 * static_cast<double>(bytes);
-  return {moved, moved * static_cast<double>(repeats) / seconds};
+  return {moved, moved / seconds};
 }
 
+// Note [Gaps]
+// What a launch takes the host and what the device takes from one kernel to the next are two things that the
+// clock shows as one: the larger. So the host is timed while it launches and does not wait, and the device
+// while it has all kernels in line behind one that takes long.
+void measure_launches(const ComputeDevice& device, profiler::Peaks& peaks) {
+  auto one = at::ones({1}, at::TensorOptions().device(device.device));
+  const auto smallest = [&] { at::neg_out(one, one); };
+  double launching = std::numeric_limits<double>::max();
+  const auto launch = [&] {
+    const auto start = profiler::now();
+    for (int i = 0; i < kCalls; ++i) smallest();
+    launching = std::min(launching, static_cast<double>(profiler::now() - start) / 1e9);
+  };
+  best_seconds([&] {
+    synchronize(device.device);
+    launch();
+  });
+  peaks.launch_us = launching / kCalls * 1e6;
+  if (device.device.is_cpu()) return;
+  auto work = product_of(device, at::kFloat);
+  const auto busy = [&] {
+    for (double covered = 0; covered < 2 * launching; covered += work.seconds) work.run();
+  };
+  const auto alone = best_seconds([&] { busy(), synchronize(device.device); });
+  const auto followed = best_seconds([&] { busy(), launch(), synchronize(device.device); });
+  peaks.gap_us = std::max(0.0, followed - alone) / kCalls * 1e6;
+  if (device.record) peaks.graph_gap_us = seconds_of_each(device, kCalls, smallest) * 1e6;
+}
+
+// A device's name may hold anything.
 std::filesystem::path file_of(const profiler::Peaks& peaks) {
-  return peaks_folder() /
-         (peaks.machine + "-" + peaks.device + "-" + std::to_string(peaks.threads) + ".json");
+  auto device = peaks.device;
+  std::replace_if(
+      device.begin(), device.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return peaks_folder() / (peaks.machine + "-" + device + "-" + std::to_string(peaks.threads) + ".json");
 }
 
-profiler::Peaks nothing_yet() {
+profiler::Peaks nothing_yet(const ComputeDevice& device) {
   auto facts = profiler::machine();
   facts.extra["libtorch"] = TORCH_VERSION;
   profiler::Peaks peaks;
-  peaks.machine = profiler::key(facts), peaks.device = "cpu", peaks.threads = at::get_num_threads();
+  peaks.machine = profiler::key(facts);
+  const bool cpu = device.device.is_cpu();
+  peaks.device = cpu ? "cpu" : device.name, peaks.threads = cpu ? at::get_num_threads() : 1;
   return peaks;
 }
 
 }  // namespace
 
-profiler::Peaks measure_peaks() {
+profiler::Peaks measure_peaks(const ComputeDevice& device) {
   const c10::InferenceMode guard;
-  auto peaks = nothing_yet();
+  auto peaks = nothing_yet(device);
   for (const auto dtype : {at::kFloat, at::kDouble, at::kBFloat16, at::kHalf})
-    peaks.flops[dtype_name(dtype)] = product_flops(dtype);
-  for (const std::int64_t kibibytes : {16, 128, 1024, 8 << 10, 64 << 10})
-    peaks.bandwidth.push_back(copying(kibibytes << 10));
-  auto one = at::ones({1});
-  constexpr int kCalls = 100;
-  peaks.launch_us = best_seconds([&] {
-                      for (int i = 0; i < kCalls; ++i) at::neg_out(one, one);
-                    }) /
-                    kCalls * 1e6;
+    peaks.flops[dtype_name(dtype)] = product_of(device, dtype).flops();
+  const bool cpu = device.device.is_cpu();
+  for (const std::int64_t kibibytes : cpu ? std::array{16, 128, 1 << 10, 8 << 10, 64 << 10}
+                                          : std::array{128, 1 << 10, 8 << 10, 64 << 10, 256 << 10})
+    peaks.bandwidth.push_back(copying(device, kibibytes << 10));
+  measure_launches(device, peaks);
   return peaks;
 }
 
-profiler::Peaks stored_peaks(bool again) {
-  const auto file = file_of(nothing_yet());
+profiler::Peaks stored_peaks(const ComputeDevice& device, bool again) {
+  const auto file = file_of(nothing_yet(device));
   if (!again) {
     try {
       const auto bytes = formats::read_file(file);
@@ -99,7 +166,7 @@ profiler::Peaks stored_peaks(bool again) {
       // Not there, or not readable: measured again.
     }
   }
-  const auto peaks = measure_peaks();
+  const auto peaks = measure_peaks(device);
   try {
     std::filesystem::create_directories(file.parent_path());
     const auto text = profiler::to_text(peaks);

@@ -86,7 +86,7 @@ Profiled capture(const Context& context, const ProfileRequest& request) {
   const auto& spec = subject.spec;
   const app::ProfileOptions wanted{spec.subject, spec.dtype, request.passes, 1, request.rivals};
   Profiled result{app::profile(subject.model, subject.inputs, wanted), spec, spec.dtype, {}};
-  if (request.peaks) result.peaks = app::stored_peaks(request.measure_peaks);
+  if (request.peaks) result.peaks = app::stored_peaks(subject.model.options().device, request.measure_peaks);
   return result;
 }
 
