@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "app/exit_code.h"
+
 namespace wide::app {
 namespace {
 
@@ -21,18 +23,22 @@ std::string find_library(const std::string& name) {
   return "";
 }
 
+OpenedLibrary open_cuda() {
+  auto library = open_beside_program("libwide_cuda.so");
+  if (library.handle == nullptr) return library;
+  const auto version = library.find<decltype(wide_cuda_seam_version)>("wide_cuda_seam_version");
+  if (version && version() == cuda::kSeamVersion) return library;
+  library.handle = nullptr;
+  library.reason = "it belongs to another version of this program";
+  library.remedy = "build program and library together";
+  return library;
+}
+
 CudaLibrary ask(void (*by)(const OpenedLibrary&, cuda::Report&)) {
   CudaLibrary result;
-  const auto library = open_beside_program("libwide_cuda.so");
+  const auto library = open_cuda();
   result.path = library.path, result.reason = library.reason, result.remedy = library.remedy;
-  if (library.handle == nullptr) return result;
-  const auto version = library.find<decltype(wide_cuda_seam_version)>("wide_cuda_seam_version");
-  if (!version || version() != cuda::kSeamVersion) {
-    result.reason = "it belongs to another version of this program";
-    result.remedy = "build program and library together";
-    return result;
-  }
-  by(library, result.report);
+  if (library.handle != nullptr) by(library, result.report);
   return result;
 }
 
@@ -68,6 +74,25 @@ CudaLibrary ask_cuda() {
   return ask([](const OpenedLibrary& library, cuda::Report& report) {
     library.find<decltype(wide_cuda_report)>("wide_cuda_report")(&report);
   });
+}
+
+std::unique_ptr<profiler::Source> cuda_source() {
+  const auto library = open_cuda();
+  const auto make = library.find<decltype(wide_cuda_new_source)>("wide_cuda_new_source");
+  std::unique_ptr<profiler::Source> source(make ? make() : nullptr);
+  if (!source) {
+    throw CannotMeasure("profile", library.reason.empty() ? "the GPU cannot be traced; see widebench doctor"
+                                                          : library.reason + "; " + library.remedy);
+  }
+  return source;
+}
+
+void check_cuda_tracing() {
+  const auto cuda = ask_cuda();
+  const auto& report = cuda.report;
+  if (!cuda.reason.empty()) throw CannotMeasure("profile", cuda.reason + "; " + cuda.remedy);
+  if (!report.reason.empty()) throw CannotMeasure("profile", report.reason + "; " + report.remedy);
+  if (!report.traced) throw CannotMeasure("profile", "the GPU cannot be traced: " + report.tracing);
 }
 
 }  // namespace wide::app

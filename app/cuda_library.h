@@ -1,6 +1,7 @@
 #pragma once
 // Opens the libraries for CUDA, where they are, and asks what they see.
 
+#include <memory>
 #include <string>
 
 #include "cuda/seam.h"
@@ -34,5 +35,10 @@ struct CudaLibrary {
 CudaLibrary find_cuda();
 /// Beside it CUPTI, and whether a test kernel can be traced.
 CudaLibrary ask_cuda();
+
+/// What sees a GPU during one capture. Throws CannotMeasure with reason and remedy where none can be traced.
+std::unique_ptr<profiler::Source> cuda_source();
+/// Finds that out by tracing a test kernel, which takes up to a second. Throws likewise.
+void check_cuda_tracing();
 
 }  // namespace wide::app

@@ -1,6 +1,5 @@
 #include "app/devices.h"
 
-#include <ATen/Context.h>
 #include <ATen/Version.h>
 
 #include "app/cuda_library.h"
@@ -12,7 +11,7 @@ namespace {
 
 struct Cuda {
   DeviceInfo info{.name = "cuda", .description = {}, .usable = false, .reason = {}};
-  decltype(wide_cuda_run_record)* record = nullptr;
+  decltype(wide_cuda_run_open)* open = nullptr;
 };
 
 void refuse(Cuda& cuda, const std::string& reason, const std::string& remedy) {
@@ -26,13 +25,13 @@ void open_libtorch(Cuda& cuda) {
   if (library.handle == nullptr) return refuse(cuda, library.reason, library.remedy);
   const auto version = library.find<decltype(wide_cuda_run_version)>("wide_cuda_run_version");
   const auto devices = library.find<decltype(wide_cuda_run_devices)>("wide_cuda_run_devices");
-  const auto record = library.find<decltype(wide_cuda_run_record)>("wide_cuda_run_record");
-  if (!version || !devices || !record || version() != cuda::kRunSeamVersion) {
+  const auto open = library.find<decltype(wide_cuda_run_open)>("wide_cuda_run_open");
+  if (!version || !devices || !open || version() != cuda::kRunSeamVersion) {
     return refuse(cuda, library.path + " belongs to another version of this program",
                   "build program and library together");
   }
   if (devices() == 0) return refuse(cuda, "libtorch can use no GPU here", "see widebench doctor");
-  cuda.record = record;
+  cuda.open = open;
   cuda.info.usable = true;
 }
 
@@ -75,10 +74,8 @@ ComputeDevice open_device(const std::string& name) {
   if (settled_device(name) == "cpu") return {};
   const auto& cuda = the_cuda();
   if (!cuda.info.usable) throw CannotMeasure("device", cuda.info.reason);
-  // Members alone and wide shall round alike; PyTorch's default rounds convolutions to 10 bits.
-  at::globalContext().setAllowTF32CuDNN(false);
-  ComputeDevice device{at::Device(at::kCUDA, 0), cuda.info.description, {}};
-  cuda.record(&device);
+  ComputeDevice device{.name = cuda.info.description};
+  cuda.open(&device);
   return device;
 }
 

@@ -149,6 +149,11 @@ void blame_made_up_inputs(const WideModel& model, std::span<const ModelInput> in
               "the model alone refuses the inputs that were made up for it (" + refused + "); give --inputs");
 }
 
+std::vector<ModelInput> on_device(std::vector<ModelInput> inputs, at::Device device) {
+  for (auto& input : inputs) input.tensor = input.tensor.to(device);
+  return inputs;
+}
+
 std::vector<ModelInput> inputs_for(const WideModel& model, const std::string& file, std::uint64_t seed) {
   return file.empty() ? made_up_inputs(model, seed) : read_inputs(file, model);
 }

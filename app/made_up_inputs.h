@@ -25,6 +25,9 @@ inline constexpr std::string_view kRefusedInputs = "inputs";
 /// where some member alone refuses them too, so that nothing is known of the model.
 void blame_made_up_inputs(const WideModel& model, std::span<const ModelInput> inputs);
 
+/// The same where the model lies: no pass shall pay for moving its inputs.
+std::vector<ModelInput> on_device(std::vector<ModelInput> inputs, at::Device device);
+
 /// From `file` when it is given (see tensor_files.h), else made up.
 std::vector<ModelInput> inputs_for(const WideModel& model, const std::string& file, std::uint64_t seed);
 

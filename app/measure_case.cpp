@@ -68,12 +68,6 @@ std::string objection_to(const Plan& plan, const std::string& strategies) {
   return "";
 }
 
-// No pass shall pay for moving its inputs.
-std::vector<ModelInput> on_device(std::vector<ModelInput> inputs, at::Device device) {
-  for (auto& input : inputs) input.tensor = input.tensor.to(device);
-  return inputs;
-}
-
 Prepared prepare(const presets::CaseSpec& spec) {
   BuildOptions options;
   options.seed = spec.seed;

@@ -1,4 +1,4 @@
-// A pass as a CUDA Graph. Never run on a GPU: see docs/gpu.md.
+// A GPU to run models on, and a pass as a CUDA Graph. Never run on a GPU: see docs/gpu.md.
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -49,7 +49,10 @@ int wide_cuda_run_devices() {
   return at::hasCUDA() ? c10::cuda::device_count() : 0;
 }
 
-void wide_cuda_run_record(wide::ComputeDevice* device) {
+void wide_cuda_run_open(wide::ComputeDevice* device) {
+  // Members alone and wide shall round alike; PyTorch's default rounds convolutions to 10 bits.
+  at::globalContext().setAllowTF32CuDNN(false);
+  device->device = at::Device(at::kCUDA, 0);
   device->record = [index = device->device.index()](c10::function_ref<void()> work) {
     const c10::cuda::CUDAGuard here(index);
     return std::make_unique<GraphRecording>(work);

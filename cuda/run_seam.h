@@ -7,7 +7,7 @@
 
 namespace wide::cuda {
 
-inline constexpr int kRunSeamVersion = 1;
+inline constexpr int kRunSeamVersion = 2;
 
 }  // namespace wide::cuda
 
@@ -16,6 +16,7 @@ extern "C" {
 int wide_cuda_run_version();
 /// How many GPUs libtorch sees; 0 where it can use none.
 int wide_cuda_run_devices();
-/// Sets ComputeDevice::record of a CUDA device: passes are recorded into CUDA Graphs.
-void wide_cuda_run_record(wide::ComputeDevice* device);
+/// Makes `device` the first GPU, ready to run models on, whose passes are recorded into CUDA Graphs; its name
+/// stays. Must come before anything else is asked of libtorch about GPUs, which it answers once for all.
+void wide_cuda_run_open(wide::ComputeDevice* device);
 }

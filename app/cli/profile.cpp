@@ -191,10 +191,11 @@ void add_profile(CLI::App& app, Context& context, Capture capture) {
                    "of a built-in subject: float32 (default), float64, bfloat16, float16")
       ->check(CLI::IsMember({"float32", "float64", "bfloat16", "float16"}));
   command
-      ->add_option("--rivals", options->request.rivals,
-                   "what to capture beside wide: eager (default), threads or none")
+      ->add_option(
+          "--rivals", options->request.rivals,
+          "what to capture beside wide: eager (default), threads or none; on a GPU streams and graph")
       ->delimiter(',')
-      ->check(CLI::IsMember({"eager", "threads", "none"}));
+      ->check(CLI::IsMember({"eager", "threads", "streams", "graph", "none"}));
   command
       ->add_option("--passes", options->request.passes,
                    "forward passes to capture (default 20; fewer where they are slow)")

@@ -23,7 +23,7 @@ struct ProfileRequest {
   std::string dtype = "float32";              ///< of a built-in subject
   std::string preset = "quick";               ///< whose sizes a built-in subject gets
   std::int64_t members = 4;                   ///< where no checkpoints give them
-  std::vector<std::string> rivals{"eager"};   ///< "eager", "threads"
+  std::vector<std::string> rivals{"eager"};   ///< as of SeparateRuns::contender
   std::int64_t passes = 20;                   ///< at most
   bool peaks = false, measure_peaks = false;  ///< wanted; measured anew
 };

@@ -8,7 +8,8 @@
 #include "app/capture/profile_job.h"
 #include "app/cli/model_options.h"
 #include "app/cli/profile.h"
-#include "app/exit_code.h"
+#include "app/cuda_library.h"
+#include "app/devices.h"
 #include "app/made_up_inputs.h"
 #include "app/model_title.h"
 #include "core/aten/torch_bridge.h"
@@ -25,14 +26,9 @@ struct Subject {
 
 // As a sweep builds it: what nobody has measured yet is measured.
 BuildOptions measuring(const Context& context, const ProfileRequest& options) {
-  auto model = options.model;
-  if (model.device == "auto") model.device = "cpu";
-  if (model.device != "cpu") {
-    throw app::CannotMeasure("device",
-                             "captures are of the CPU only so far; take --device cpu, or a profiler of the "
-                             "GPU's maker around `widebench run --device cuda`");
-  }
-  auto build = build_options(context, model);
+  auto build = build_options(context, options.model);
+  // Found before the model is built, which may take minutes.
+  if (!build.device.device.is_cpu()) app::check_cuda_tracing();
   if (!build.plan) build.tuning.tuning = Tuning::kMeasure;
   return build;
 }
@@ -49,6 +45,7 @@ std::string dtype_of(const WideModel& model, const std::string& otherwise) {
 presets::CaseSpec spec_of(const ProfileRequest& options) {
   presets::CaseSpec spec{.mode = options.model.mode, .rivals = options.rivals, .seed = options.model.seed};
   spec.threads = at::get_num_threads();
+  spec.device = app::settled_device(options.model.device);
   if (!options.model.strategies.empty()) spec.strategy.clear();
   for (const auto& strategy : options.model.strategies)
     spec.strategy.append(spec.strategy.empty() ? "" : "+").append(strategy);
@@ -57,10 +54,11 @@ presets::CaseSpec spec_of(const ProfileRequest& options) {
 
 Subject make_subject(const Context& context, const ProfileRequest& options) {
   const auto build = measuring(context, options);
+  const auto device = build.device.device;
   auto spec = spec_of(options);
   if (options.subject.empty()) {
     auto model = load_model(context, options.model, options.members, build);
-    auto inputs = app::inputs_for(model, options.inputs, options.model.seed);
+    auto inputs = app::on_device(app::inputs_for(model, options.inputs, options.model.seed), device);
     const std::filesystem::path file = options.model.models[0];
     spec.subject = app::model_title(file), spec.kind = "model", spec.n = model.members();
     spec.dtype = dtype_of(model, options.dtype), spec.model = std::filesystem::absolute(file).string();
@@ -78,15 +76,17 @@ Subject make_subject(const Context& context, const ProfileRequest& options) {
   return {std::move(spec),
           WideModel(architecture.graph,
                     zoo::make_members(architecture, options.members, options.model.seed, type), build),
-          zoo::make_inputs(architecture, options.members, options.model.seed, type)};
+          app::on_device(zoo::make_inputs(architecture, options.members, options.model.seed, type), device)};
 }
 
 Profiled capture(const Context& context, const ProfileRequest& request) {
   auto subject = make_subject(context, request);
   const auto& spec = subject.spec;
-  const app::ProfileOptions wanted{spec.subject, spec.dtype, request.passes, 1, request.rivals};
+  const auto& device = subject.model.options().device;
+  app::ProfileOptions wanted{spec.subject, spec.dtype, request.passes, 1, request.rivals};
+  if (!device.device.is_cpu()) wanted.device_source = app::cuda_source;
   Profiled result{app::profile(subject.model, subject.inputs, wanted), spec, spec.dtype, {}};
-  if (request.peaks) result.peaks = app::stored_peaks(subject.model.options().device, request.measure_peaks);
+  if (request.peaks) result.peaks = app::stored_peaks(device, request.measure_peaks);
   return result;
 }
 

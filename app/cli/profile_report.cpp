@@ -33,8 +33,12 @@ std::string fact(const Trace& trace, const std::string& key) {
 void print_head(std::ostream& out, const Trace& trace) {
   out << results::printable(trace.subject.empty() ? trace.contender : trace.subject);
   out << ", N = " << trace.members;
+  const auto device = fact(trace, "device");
+  const bool on_cpu = device.empty() || device == "cpu";
+  if (!on_cpu) out << ", on " << device;
   for (const auto* key : {"dtype", "threads", "mode"}) {
     const auto value = fact(trace, key);
+    if (!on_cpu && key == std::string_view("threads")) continue;
     if (!value.empty()) out << ", " << value << (key == std::string_view("threads") ? " threads" : "");
   }
   out << '\n';

@@ -127,7 +127,10 @@ void print_captures(std::ostream& out, std::span<const Trace> traces, std::span<
   }
   for (const auto& trace : traces) {
     const auto& badge = trace.completeness;
-    if (badge.complete && badge.launches > 0) {
+    if (badge.complete && badge.launches > 0 && !trace.devices.empty()) {
+      out << fmt::format("{} is complete: {} launches have all their {} kernels, {} records lost\n",
+                         printable(trace.contender), badge.launches, badge.kernels, badge.dropped);
+    } else if (badge.complete && badge.launches > 0) {
       out << fmt::format("{} is complete: {} operators began and ended, {} lost\n",
                          printable(trace.contender), badge.launches, badge.dropped);
     }
@@ -246,7 +249,13 @@ void print_roofline(std::ostream& out, const Roofline& roofline, const Trace& tr
                        peaks.bandwidth.back().bytes_per_second / 1e9,
                        peaks.bandwidth.front().bytes_per_second / 1e9);
   }
-  out << fmt::format("{} a launch, {} threads\n", duration(peaks.launch_us), peaks.threads);
+  if (peaks.gap_us > 0) {
+    out << fmt::format("{} a launch, {} from kernel to kernel, {} in a graph, {}\n",
+                       duration(peaks.launch_us), duration(peaks.gap_us), or_blank(peaks.graph_gap_us),
+                       printable(peaks.device, 60));
+  } else {
+    out << fmt::format("{} a launch, {} threads\n", duration(peaks.launch_us), peaks.threads);
+  }
   out << fmt::format("{:<{}} {:>10} {:>10} {:>8} {:>9} {:>10} {:>8}  {}\n", "node", kNodeWidth, "a pass",
                      "roof", "reached", "op/byte", "GFLOP/s", "share", "bound by");
   const auto line = [&](const std::string& name, const RooflinePoint& point) {

@@ -10,6 +10,7 @@
 #include <torch/library.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 
 namespace wide::test {
@@ -27,7 +28,11 @@ void* moved(const void* address, std::uintptr_t by) {
 class Memory final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
-    void* const there = bytes == 0 ? nullptr : moved(c10::alloc_cpu(bytes), kAway);
+    if (bytes == 0) return {nullptr, nullptr, &release, c10::Device(kType, 0)};
+    void* const room = c10::alloc_cpu(bytes + kHead);
+    *static_cast<std::size_t*>(room) = bytes;
+    void* const there = moved(room, kAway + kHead);
+    report(there, static_cast<std::int64_t>(bytes));
     return {there, there, &release, c10::Device(kType, 0)};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &release; }
@@ -37,8 +42,15 @@ class Memory final : public c10::Allocator {
 
  private:
   static void release(void* there) {
-    if (there != nullptr) c10::free_cpu(moved(there, -kAway));
+    if (there == nullptr) return;
+    void* const room = moved(there, -(kAway + kHead));
+    report(there, -static_cast<std::int64_t>(*static_cast<std::size_t*>(room)));
+    c10::free_cpu(room);
   }
+  static void report(void* there, std::int64_t bytes) {
+    c10::reportMemoryUsageToProfiler(there, bytes, 0, 0, c10::Device(kType, 0));
+  }
+  static constexpr std::size_t kHead = 64;  // before the bytes, how many there are
 };
 Memory memory;
 
@@ -61,6 +73,7 @@ class Guard final : public c10::impl::NoOpDeviceGuardImpl<kType> {
   void block(void* /*event*/, const c10::Stream& /*stream*/) const override {}
   void synchronizeDevice(c10::DeviceIndex /*device*/) const override {}
 
+  static c10::StreamId current_id() { return current; }
   static inline std::atomic<int> changes = 0;
 
  private:
@@ -84,6 +97,33 @@ class Hooks final : public at::PrivateUse1HooksInterface {
   }
 };
 
+std::atomic<Watcher> watcher = nullptr;
+
+// One piece of work, whatever the operators of the CPU call to do it.
+class Watched {
+ public:
+  explicit Watched(const char* what) : what_(what), outermost_(depth++ == 0) {
+    if (outermost_) start_ = now();
+  }
+  ~Watched() {
+    --depth;
+    if (const auto tell = watcher.load(); tell && outermost_) tell(what_, start_, now(), Guard::current_id());
+  }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+ private:
+  static std::int64_t now() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+  static inline thread_local int depth = 0;
+  const char* what_;
+  bool outermost_;
+  std::int64_t start_ = 0;
+};
+
 // The same bytes as a tensor of the CPU.
 at::Tensor seen(const at::Tensor& tensor) {
   if (tensor.is_cpu()) return tensor;
@@ -104,6 +144,7 @@ at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride, std::op
 }
 
 at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool /*non_blocking*/) {
+  const Watched watched(kCopy);
   seen(to).copy_(seen(from));
   return to;
 }
@@ -129,6 +170,7 @@ at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
 at::Tensor convolve(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
                     at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                     bool transposed, at::IntArrayRef output_padding, std::int64_t groups) {
+  const Watched watched("aten::convolution");
   std::optional<at::Tensor> seen_bias;
   if (bias && bias->defined()) seen_bias = seen(*bias);
   return at::convolution(seen(x), seen(weight), seen_bias, stride, padding, dilation, transposed,
@@ -141,6 +183,7 @@ at::Scalar number_in(const at::Tensor& tensor) {
 }
 
 void by_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const Watched watched(op.schema().name().c_str());
   at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
 }
 
@@ -171,6 +214,10 @@ ComputeDevice fake_device() {
   static Hooks hooks;
   if (!at::isPrivateUse1HooksRegistered()) at::RegisterPrivateUse1HooksInterface(&hooks);
   return {at::Device(kType, 0), "a made-up device", {}};
+}
+
+void watch_fake_device(Watcher given) {
+  watcher = given;
 }
 
 int times_on_another_stream() {

@@ -3,12 +3,20 @@
 // those of the CPU, but its memory is not the CPU's: whoever reads a tensor's address crashes, and whoever
 // mixes its tensors with tensors of the CPU gets an error.
 
+#include <cstdint>
+
 #include "core/aten/device.h"
 
 namespace wide::test {
 
 /// Registers the device at its first call.
 ComputeDevice fake_device();
+
+/// Told of all that the device does, one after the other; times are of the steady clock, nanoseconds.
+using Watcher = void (*)(const char* what, std::int64_t start, std::int64_t end, std::int64_t stream);
+void watch_fake_device(Watcher watcher);
+/// What the watcher is told of copies.
+inline constexpr const char* kCopy = "copy";
 
 /// How often work was given to a stream other than the current one.
 int times_on_another_stream();

@@ -20,12 +20,13 @@ TEST(RunLibrary, IsOpenedWhereLibtorchHasItsCudaLibraries) {
   if (library.handle == nullptr) GTEST_SKIP() << library.reason;
   const auto version = library.find<decltype(wide_cuda_run_version)>("wide_cuda_run_version");
   const auto devices = library.find<decltype(wide_cuda_run_devices)>("wide_cuda_run_devices");
-  const auto record = library.find<decltype(wide_cuda_run_record)>("wide_cuda_run_record");
-  ASSERT_TRUE(version && devices && record);
+  const auto open = library.find<decltype(wide_cuda_run_open)>("wide_cuda_run_open");
+  ASSERT_TRUE(version && devices && open);
   EXPECT_EQ(version(), cuda::kRunSeamVersion);
   EXPECT_EQ(devices() > 0, app::known_devices()[1].usable) << "libtorch and the driver disagree";
-  ComputeDevice device{at::Device(at::kCUDA, 0), "", {}};
-  record(&device);
+  ComputeDevice device;
+  open(&device);
+  EXPECT_TRUE(device.device.is_cuda());
   EXPECT_TRUE(device.record);
 }
 
