@@ -11,6 +11,7 @@
 #include "app/cancel_points.h"
 #include "app/capture/capture.h"
 #include "app/capture/node_facts.h"
+#include "app/devices.h"
 #include "app/made_up_inputs.h"
 #include "app/member_copies.h"
 #include "core/aten/torch_bridge.h"
@@ -210,6 +211,8 @@ gui::Calls calls_of(const Graph& graph, const profiler::Trace& trace) {
 
 class ModelBench final : public gui::Bench {
  public:
+  explicit ModelBench(std::string device) : device_(std::move(device)) {}
+
   std::shared_ptr<const ModelView> open(const gui::ModelSource& source, const gui::BuildWish& wish,
                                         const gui::Progress& progress) override {
     const Asking asking(*this, progress);
@@ -319,6 +322,7 @@ class ModelBench final : public gui::Bench {
   std::shared_ptr<const ModelView> built(Open open, const gui::BuildWish& wish,
                                          const gui::Progress& progress) {
     BuildOptions options;
+    options.device = open_device(device_);
     options.mode = parse_mode(wish.mode);
     options.strategies = choice_of(wish);
     options.costs = std::make_shared<CostBook>(CostBook::default_file());
@@ -422,13 +426,14 @@ class ModelBench final : public gui::Bench {
 
   const gui::Progress* progress_ = nullptr;  // of the job that runs; null between jobs
   std::optional<Open> open_;
+  std::string device_;
   std::unique_ptr<WideModel> model_;
 };
 
 }  // namespace
 
-std::unique_ptr<gui::Bench> model_bench() {
-  return std::make_unique<ModelBench>();
+std::unique_ptr<gui::Bench> model_bench(const std::string& device) {
+  return std::make_unique<ModelBench>(device);
 }
 
 }  // namespace wide::app

@@ -2,11 +2,13 @@
 // The open model behind the window's panels, from libtorch and core.
 
 #include <memory>
+#include <string>
 
 #include "app/bench.h"
 
 namespace wide::app {
 
-std::unique_ptr<gui::Bench> model_bench();
+/// Models are built and run on the device, as open_device names it.
+std::unique_ptr<gui::Bench> model_bench(const std::string& device = "cpu");
 
 }  // namespace wide::app

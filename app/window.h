@@ -11,14 +11,15 @@
 
 namespace wide::gui {
 
-inline constexpr int kSeamVersion = 1;
+inline constexpr int kSeamVersion = 2;
 
 /// What the program brings.
 struct Host {
   app::Engine engine;
   std::shared_ptr<Bench> bench;
-  std::string program;   ///< path of this program, for child processes
-  std::string database;  ///< of results; empty: the default one
+  std::string program;         ///< path of this program, for child processes
+  std::string database;        ///< of results; empty: the default one
+  std::string device = "cpu";  ///< that models run on: "cpu" or "cuda"
 };
 
 struct WindowOptions {

@@ -85,7 +85,7 @@ int run(std::vector<std::string> arguments, Context& context, std::span<const Ad
 }
 
 int run_main(int argc, char** argv, app::Engine engine, std::span<const AddCommand> commands,
-             std::function<std::shared_ptr<gui::Bench>()> bench) {
+             std::function<std::shared_ptr<gui::Bench>(const std::string& device)> bench) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, with a path
   const char* no_color = std::getenv("NO_COLOR");
   const bool terminal = ::isatty(STDERR_FILENO) == 1;

@@ -16,6 +16,6 @@ int run(std::vector<std::string> arguments, Context& context, std::span<const Ad
 
 /// The same from main's arguments, printing to the process's own streams. `bench`: see Context.
 int run_main(int argc, char** argv, app::Engine engine, std::span<const AddCommand> commands,
-             std::function<std::shared_ptr<gui::Bench>()> bench = {});
+             std::function<std::shared_ptr<gui::Bench>(const std::string& device)> bench = {});
 
 }  // namespace wide::cli

@@ -31,7 +31,7 @@ struct Context {
   std::string command_line;  ///< as given, quoted where needed
 
   /// Makes what answers the window's questions about models. Empty: this build has no window.
-  std::function<std::shared_ptr<gui::Bench>()> bench = {};
+  std::function<std::shared_ptr<gui::Bench>(const std::string& device)> bench = {};
 
   /// Set by the command that was named, run once all arguments are known to be good. Returns the exit code.
   std::function<int()> action;

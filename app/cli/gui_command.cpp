@@ -16,6 +16,8 @@ void add_gui_command(CLI::App& app, Context& context) {
                       "models, checkpoints, folders of them; or one built-in subject");
   command->add_option("--db", options->database, "Database; default $XDG_DATA_HOME/widebench/results.db")
       ->type_name("FILE");
+  command->add_option("--device", options->device, "Where models run: cpu, cuda or auto (default)")
+      ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
   add_window_options(*command, *options);
   add_common_options(*command, context, /*json_flag=*/false);
   command->footer(

@@ -5,6 +5,8 @@
 
 int main(int argc, char** argv) {
   wide::use_tensor_memory();  // before any tensor is made
-  const auto bench = [] { return std::shared_ptr<wide::gui::Bench>(wide::app::model_bench()); };
+  const auto bench = [](const std::string& device) {
+    return std::shared_ptr<wide::gui::Bench>(wide::app::model_bench(device));
+  };
   return wide::cli::run_main(argc, argv, wide::app::engine(), wide::cli::commands(), bench);
 }

@@ -88,6 +88,17 @@ gui::WindowOptions options_of(const Context& context, const WindowRequest& reque
   return options;
 }
 
+// Found before a window is opened.
+std::string settled_device(const Context& context, const std::string& name) {
+  if (name == "cpu") return name;
+  for (const auto& device : context.engine.devices()) {
+    if (device.name != "cuda" || device.usable) continue;
+    if (name == "cuda") throw app::CannotMeasure("device", device.reason);
+    return "cpu";
+  }
+  return "cuda";
+}
+
 }  // namespace
 
 void add_window_options(CLI::App& command, WindowRequest& request) {
@@ -106,6 +117,7 @@ void add_window_options(CLI::App& command, WindowRequest& request) {
 int open_window(Context& context, const WindowRequest& request) {
   if (!context.bench) return cannot_open(context, "name what to do; this build has no window");
   const auto options = options_of(context, request);
+  const auto device = settled_device(context, request.device);
   std::string problem;
   void* library = open_library(problem);
   if (library == nullptr) return cannot_open(context, "the window cannot be opened: " + problem);
@@ -115,7 +127,10 @@ int open_window(Context& context, const WindowRequest& request) {
   if (version == nullptr || run == nullptr || version() != gui::kSeamVersion) {
     return cannot_open(context, "libwide_window.so is of another release than the program");
   }
-  const gui::Host host{context.engine, context.bench(), this_program().string()};
+  const gui::Host host{.engine = context.engine,
+                       .bench = context.bench(device),
+                       .program = this_program().string(),
+                       .device = device};
   gui::WindowEnd end;
   run(&host, &options, &end);
   if (end.no_display) return cannot_open(context, "no window can be opened here: " + end.error);

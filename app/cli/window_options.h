@@ -14,6 +14,7 @@ struct WindowRequest {
   std::string size;  ///< "1280x800"
   int percent = 0;   ///< scale of the text; 0: as it was
   bool demo = false;
+  std::string device = "auto";  ///< that models run on
 };
 
 /// --screenshot, --window-size, --open, --demo, --theme and --scale.

@@ -41,7 +41,9 @@ void draw_form(ProfilePanel& panel, Workbench& bench, const Ui& ui) {
     beside(7 * em());
   }
   ImGui::SetNextItemWidth(7 * em());
-  choose_names(ui, "##rivals", {"eager", "threads"}, form.rivals, "wide alone");
+  const auto rivals = bench.host.device == "cpu" ? std::vector<std::string>{"eager", "threads"}
+                                                 : std::vector<std::string>{"eager", "streams", "graph"};
+  choose_names(ui, "##rivals", rivals, form.rivals, "wide alone");
   if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip("What is captured beside wide");
 }
 

@@ -43,6 +43,7 @@ std::vector<std::string> profile_arguments(const ProfilePanel& panel, const Work
   }
   if (const auto built = strategy_word(wish); built != "auto") words.insert(words.end(), {"-s", built});
   if (wish.mode != "eager") words.insert(words.end(), {"--mode", wish.mode});
+  words.insert(words.end(), {"--device", bench.host.device});
   std::string rivals;
   for (const auto& rival : form.rivals) rivals.append(rivals.empty() ? "" : ",").append(rival);
   words.insert(words.end(), {"--rivals", rivals.empty() ? "none" : rivals, "--passes",
