@@ -114,9 +114,9 @@ std::vector<std::string> peer_command() {
   return {find_python().string(), find_script().string()};
 }
 
-void check_peers() {
+void check_peers(const std::string& device) {
   auto command = peer_command();
-  command.emplace_back("--check");
+  command.insert(command.end(), {"--check", device});
   const auto outcome = presets::run_process({.argv = command, .timeout_seconds = kCheckSeconds});
   if (outcome.end == presets::ProcessEnd::kExited && outcome.code == 0) return;
   throw CannotMeasure("peers", "the Python rivals cannot run in " + command[0] + ": " + failure(outcome) +

@@ -15,8 +15,9 @@ namespace wide::app {
 /// beside the installed program, else in the source tree. Throws CannotMeasure naming what is not there.
 std::vector<std::string> peer_command();
 
-/// Throws CannotMeasure with the reason and the remedy where that Python cannot import torch. Takes seconds.
-void check_peers();
+/// Throws CannotMeasure with the reason and the remedy where that Python cannot import torch, or torch cannot
+/// use the device, "cpu" or "cuda". Takes seconds.
+void check_peers(const std::string& device);
 
 /// A running peer. Requests and answers are JSON objects, one a line, over a socket: a peer that died is an
 /// error here, never a signal.

@@ -49,8 +49,6 @@ std::vector<std::string> python_rivals(const presets::CaseSpec& spec) {
 PeerRivals::PeerRivals(const presets::CaseSpec& spec, WideModel& model, std::span<const ModelInput> inputs) {
   const auto names = python_rivals(spec);
   try {
-    if (!model.options().device.device.is_cpu())
-      throw Error("peers", "they are measured on the CPU only so far; take --device cpu");
     process_ = std::make_unique<Process>();
     const auto& folder = process_->folder.path();
     keep_compiled_code_in(folder);
@@ -61,6 +59,7 @@ PeerRivals::PeerRivals(const presets::CaseSpec& spec, WideModel& model, std::spa
                   ->ask({{"do", "prepare"},
                          {"folder", folder.string()},
                          {"threads", at::get_num_threads()},
+                         {"device", model.options().device.device.is_cpu() ? "cpu" : "cuda"},
                          {"rivals", names}})
                   .at("rivals");
   } catch (const std::exception& error) {

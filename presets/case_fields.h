@@ -15,11 +15,14 @@ inline const std::vector<std::string> kKinds = {"primitive", "block", "zoo", "mo
 inline const std::vector<std::string> kDtypes = {"float32", "float64", "float16", "bfloat16"};
 inline const std::vector<std::string> kDevices = {"auto", "cpu", "cuda"};
 inline const std::vector<std::string> kModes = {"eager", "default", "reduce-overhead", "max-autotune"};
-inline const std::vector<std::string> kPythonRivals = {"python_eager", "python_compile", "python_vmap",
-                                                       "python_vmap_compile"};  ///< those of scripts/peers.py
+/// Those of scripts/peers.py; the last two run on a GPU only.
+inline const std::vector<std::string> kPythonRivals = {
+    "python_eager", "python_compile", "python_vmap", "python_vmap_compile", "python_streams", "python_graph"};
+inline const std::vector<std::string> kPythonRivalsOfGpu = {"python_streams", "python_graph"};
 inline const std::vector<std::string> kRivals = {
-    "eager", "apart",        "threads",        "compiled",    "streams",
-    "graph", "python_eager", "python_compile", "python_vmap", "python_vmap_compile"};
+    "eager",          "apart",        "threads",        "compiled",    "streams",
+    "graph",          "python_eager", "python_compile", "python_vmap", "python_vmap_compile",
+    "python_streams", "python_graph"};
 inline constexpr std::int64_t kMostMembers = 65536;
 inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;
 inline constexpr std::int64_t kMostThreads = 4096;

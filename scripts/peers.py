@@ -8,20 +8,23 @@ and the outputs that widebench computed of them. The rivals, all on the same thr
     python_compile       the N modules, each through torch.compile, one after the other
     python_vmap          torch.func.vmap of functional_call over stacked weights
     python_vmap_compile  the same under torch.compile
+    python_streams       on a GPU: the N modules, each on a stream of its own
+    python_graph         on a GPU: the same recorded into one CUDA Graph, and replayed
 
 Protocol: JSON, one object a line, on standard input and output; what libraries print goes to standard error.
 
-    {"do": "prepare", "folder": DIR, "threads": T, "rivals": [NAME, …]}
+    {"do": "prepare", "folder": DIR, "threads": T, "device": "cpu"|"cuda", "rivals": [NAME, …]}
         -> {"rivals": [{"name", "ok", "reason", "max_abs_err", "build_us", "first_run_us"}, …], "torch": VERSION}
     {"do": "round", "rival": NAME, "runs": K}  -> {"nanoseconds": [one of each of the K runs]}
     {"do": "stop"}                             -> {"stopped": true}, and the end
 
-threads 0 leaves the library's own choice. An answer {"error": TEXT} says that a request could not be met. A rival is
+threads 0 leaves the library's own choice; the device is the CPU where none is named, and of several GPUs the first. A run
+on a GPU is over when the GPU has done it. An answer {"error": TEXT} says that a request could not be met. A rival is
 checked against the eager loop, and that against the outputs in the folder: a difference there is an error of prepare.
 A rival that fails, or whose numbers are wrong, has "ok": false with the reason and cannot be run. build_us is the time from a module to its first result less a later
 run: for the compiled rivals, the compile time. Before each round the inputs get other values, outside of what is timed.
 
-    peers.py --check     exit code 0 when Python's torch can be imported, else 3 with one line saying why
+    peers.py --check [cpu|cuda]   exit code 0 when Python's torch can be imported, and use a GPU, else 3 with one line
     peers.py             serves requests until stop or the end of its input
 """
 from __future__ import annotations
@@ -40,6 +43,7 @@ from typing import Any, TextIO
 
 try:
     import torch
+    import torch.export.passes
     from safetensors.torch import load_file
     from torch.export.graph_signature import ConstantArgument, InputKind
 except ImportError as failure:  # said in one line by check() and by main()
@@ -49,6 +53,7 @@ except ImportError as failure:  # said in one line by check() and by main()
 SCHEMA_VERSION = 1
 EXIT_CANNOT_MEASURE = 3
 LONGEST_REASON = 300  # characters
+MOST_STREAMS = 32  # that PyTorch has of its own; more members take turns
 
 # Largest difference allowed, relative to the largest output (or 1): rivals reorder sums and keep other intermediates.
 TOLERANCE = {"torch.float64": 1e-9, "torch.float32": 2e-4, "torch.float16": 1e-2, "torch.bfloat16": 8e-2}
@@ -60,17 +65,75 @@ class Unusable(Exception):
     """The folder, a rival or a request is not usable; the text says why."""
 
 
+# -- the device --------------------------------------------------------------------------------------------------------
+
+class Cpu:
+    place = "cpu"
+
+    def synchronize(self) -> None:
+        """What was asked for is done when the call returns."""
+
+
+class Gpu:
+    place = "cuda:0"
+
+    def __init__(self) -> None:
+        if not torch.cuda.is_available():
+            raise Unusable(f"Python's torch {torch.__version__} can use no GPU; install one that is built for CUDA 13, and see nvidia-smi")
+        torch.backends.cudnn.allow_tf32 = False  # as widebench: float32 is float32
+
+    def synchronize(self) -> None:
+        torch.cuda.synchronize()
+
+    def streams(self, count: int) -> list[Any]:
+        return [torch.cuda.Stream() for _ in range(min(count, MOST_STREAMS))]
+
+    def side_by_side(self, calls: list[Run], streams: list[Any]) -> list[Any]:
+        """Each on its stream; all begin after what was asked for before, and what comes next waits for all."""
+        current, results = torch.cuda.current_stream(), []
+        for stream in streams:
+            stream.wait_stream(current)
+        for i, call in enumerate(calls):
+            with torch.cuda.stream(streams[i % len(streams)]):
+                results.append(call())
+        for stream in streams:
+            current.wait_stream(stream)
+        return results
+
+    def record(self, run: Run) -> Run:
+        for _ in range(3):  # libraries set themselves up in their first calls
+            run()
+        self.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            outputs = run()
+
+        def replay() -> Any:
+            graph.replay()
+            return outputs
+        return replay
+
+
+DEVICES: dict[str, Callable[[], Cpu | Gpu]] = {"cpu": Cpu, "cuda": Gpu}
+
+
+def open_device(name: str) -> Cpu | Gpu:
+    if name not in DEVICES:
+        raise Unusable(f"there is no device '{name}'; there are {', '.join(DEVICES)}")
+    return DEVICES[name]()
+
+
 # -- the graph ---------------------------------------------------------------------------------------------------------
 
-def to_constant(item: Any) -> Any:
-    """A constant argument: JSON's own types, or an object with one key that names the type."""
+def to_constant(item: Any, place: str = "cpu") -> Any:
+    """A constant argument: JSON's own types, or an object with one key that names the type. Tensors are made at `place`."""
     if not isinstance(item, dict):
         return item
     (kind, value), = item.items()
     if kind in ("dtype", "layout", "memory_format"):
         return getattr(torch, value)
     if kind == "device":
-        return torch.device(value)
+        return torch.device(place)
     if kind == "complex":
         return complex(*value)
     if kind == "float":  # "nan", "inf" or "-inf", which JSON cannot write
@@ -91,8 +154,9 @@ def find_overload(name: str) -> Any:
 class GraphReader:
     """Turns the JSON graph into an FX graph that calls ATen's overloads."""
 
-    def __init__(self, document: dict[str, Any]):
+    def __init__(self, document: dict[str, Any], place: str = "cpu"):
         self.document = document
+        self.place = place
         self.graph = torch.fx.Graph()
         self.values: dict[str, torch.fx.Node] = {}
 
@@ -101,7 +165,7 @@ class GraphReader:
             return [self.argument(element) for element in item]
         if isinstance(item, dict) and "value" in item:
             return self.values[item["value"]]
-        return to_constant(item)
+        return to_constant(item, self.place)
 
     def call(self, entry: dict[str, Any]) -> None:
         overload = find_overload(entry["op"])
@@ -109,6 +173,8 @@ class GraphReader:
         for parameter, item in zip(overload._schema.arguments, entry["arguments"], strict=False):
             if parameter.kwarg_only:
                 named[parameter.name] = self.argument(item)
+                if parameter.name == "device" and item is None and takes_no_tensor(overload):
+                    named["device"] = torch.device(self.place)
             else:
                 positional.append(self.argument(item))
         node = self.graph.call_function(overload, tuple(positional), named)
@@ -140,6 +206,11 @@ class GraphReader:
                                          (self.values[buffers[entry["target"]]], self.argument(entry["value"])))
         self.graph.output(tuple(results))
         return torch.fx.GraphModule(root, self.graph)
+
+
+def takes_no_tensor(overload: Any) -> bool:
+    """So that its results lie where it is told, not where its operands lie."""
+    return not any("Tensor" in str(parameter.type) for parameter in overload._schema.arguments)
 
 
 def getitem(values: Sequence[Any], index: int) -> Any:
@@ -177,9 +248,12 @@ class Subject:
     mapped     [K]: whether input K differs per member
     expected   {"MEMBER.output.K": tensor}, or empty where the folder has no outputs
     read       (tensor, its first values) of every input that a rival reads, stacked ones too
+
+    All tensors lie on the device.
     """
 
-    def __init__(self, folder: pathlib.Path):
+    def __init__(self, folder: pathlib.Path, device: Cpu | Gpu | None = None):
+        self.device = device or Cpu()
         document = json.loads((folder / "model.json").read_text())
         if document.get("schema_version") != SCHEMA_VERSION:
             raise Unusable(f"{folder}/model.json has schema_version {document.get('schema_version')}; "
@@ -187,7 +261,7 @@ class Subject:
         self.members: list[str] = document["members"]
         self.constants: dict[int, Any] = {}
         self.modules = self._modules(folder, document)
-        tensors = load_file(folder / document["inputs"])
+        tensors = load_file(folder / document["inputs"], device=self.device.place)
         matches = [re.fullmatch(r"(?:.*\.)?input\.(\d+)", key) for key in tensors]
         numbers = sorted({int(match[1]) for match in matches if match} | set(self.constants))
         self.mapped = [k not in self.constants and f"input.{k}" not in tensors for k in numbers]
@@ -195,7 +269,7 @@ class Subject:
                         tensors[f"{member}.input.{k}" if mapped else f"input.{k}"]
                         for k, mapped in zip(numbers, self.mapped, strict=True)]
                        for member in self.members]
-        self.expected = load_file(folder / document["outputs"]) if "outputs" in document else {}
+        self.expected = load_file(folder / document["outputs"], device=self.device.place) if "outputs" in document else {}
         self.read: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.random = random.Random(1)
         self.will_read({id(one): one for values in self.inputs for one in values}.values())
@@ -213,10 +287,13 @@ class Subject:
                 tensor.copy_(first.roll(rows, 0))
 
     def _modules(self, folder: pathlib.Path, document: dict[str, Any]) -> list[torch.nn.Module]:
-        weights = [load_file(folder / file) for file in document["weights"]]  # an absolute path stays as it is
+        place = self.device.place
+        weights = [load_file(folder / file, device=place) for file in document["weights"]]  # an absolute path stays as it is
         if "graph" in document:
-            return [GraphReader(document["graph"]).module(one) for one in weights]
+            return [GraphReader(document["graph"], place).module(one) for one in weights]
         program = torch.export.load(folder / document["model"])
+        if place != "cpu":
+            program = torch.export.passes.move_to_device_pass(program, place)
         specs = [spec for spec in program.graph_signature.input_specs if spec.kind == InputKind.USER_INPUT]
         self.constants = {k: spec.arg.value for k, spec in enumerate(specs) if isinstance(spec.arg, ConstantArgument)}
         first = program.module()
@@ -249,6 +326,24 @@ def compiled(subject: Subject) -> Run:
     return one_by_one([torch.compile(module) for module in subject.modules], subject.inputs)
 
 
+def on_gpu(subject: Subject) -> Gpu:
+    if isinstance(subject.device, Gpu):
+        return subject.device
+    raise Unusable("it needs a GPU: --device cuda")
+
+
+def on_streams(subject: Subject) -> Run:
+    gpu = on_gpu(subject)
+    streams = gpu.streams(len(subject.modules))
+    calls = [lambda module=module, values=values: module(*values)
+             for module, values in zip(subject.modules, subject.inputs, strict=True)]
+    return lambda: gpu.side_by_side(calls, streams)
+
+
+def graphed(subject: Subject) -> Run:
+    return on_gpu(subject).record(on_streams(subject))
+
+
 def stacked_call(subject: Subject) -> tuple[Callable[..., Any], list[Any]]:
     """A function of (weights by fqn, inputs…) under vmap, and its arguments, stacked once."""
     states = [{**dict(module.named_parameters()), **dict(module.named_buffers())} for module in subject.modules]
@@ -278,7 +373,8 @@ def vmap_compiled(subject: Subject) -> Run:
 
 
 RIVALS: dict[str, Callable[[Subject], Run]] = {
-    "python_eager": eager, "python_compile": compiled, "python_vmap": vmap, "python_vmap_compile": vmap_compiled}
+    "python_eager": eager, "python_compile": compiled, "python_vmap": vmap, "python_vmap_compile": vmap_compiled,
+    "python_streams": on_streams, "python_graph": graphed}
 STACKED = {"python_vmap", "python_vmap_compile"}
 
 
@@ -345,9 +441,10 @@ def one_line(error: BaseException) -> str:
     return text if len(text) <= LONGEST_REASON else text[:LONGEST_REASON] + "…"
 
 
-def nanoseconds(run: Run) -> int:
+def nanoseconds(run: Run, device: Cpu | Gpu) -> int:
     start = time.perf_counter_ns()
     run()
+    device.synchronize()
     return time.perf_counter_ns() - start
 
 
@@ -370,7 +467,7 @@ class Peers:
     def prepare(self, request: dict[str, Any]) -> dict[str, Any]:
         if request.get("threads", 0) > 0:
             torch.set_num_threads(request["threads"])
-        subject = self.subject = Subject(pathlib.Path(request["folder"]))
+        subject = self.subject = Subject(pathlib.Path(request["folder"]), open_device(request.get("device", "cpu")))
         outputs = eager(subject)()
         error = difference_to_file(outputs, subject)  # another model than widebench runs is no rival
         expected = by_member(outputs, len(subject.members), stacked=False)
@@ -390,8 +487,9 @@ class Peers:
             run = RIVALS[name](subject)
             first = time.perf_counter_ns()
             outputs = run()
+            subject.device.synchronize()
             end = time.perf_counter_ns()
-            later = min(nanoseconds(run) for _ in range(2))
+            later = min(nanoseconds(run, subject.device) for _ in range(2))
             report["first_run_us"] = (end - first) / 1e3
             report["build_us"] = max(0, end - start - later) / 1e3
             got = by_member(outputs, len(subject.members), name in STACKED)
@@ -408,9 +506,10 @@ class Peers:
             raise Unusable(f"the rival '{name}' is not prepared")
         run = self.runs[name]
         self.subject.change_inputs()
+        self.subject.device.synchronize()
         gc.disable()
         try:
-            return {"nanoseconds": [nanoseconds(run) for _ in range(runs)]}
+            return {"nanoseconds": [nanoseconds(run, self.subject.device) for _ in range(runs)]}
         finally:
             gc.enable()
 
@@ -434,7 +533,12 @@ def main(arguments: list[str]) -> int:
     if torch is None:
         print(f"Python's torch cannot be imported: {IMPORT_FAILURE}", file=sys.stderr)
         return EXIT_CANNOT_MEASURE
-    if arguments == ["--check"]:
+    if arguments[:1] == ["--check"]:
+        try:
+            open_device(*arguments[1:] or ["cpu"])
+        except Unusable as failure:
+            print(failure, file=sys.stderr)
+            return EXIT_CANNOT_MEASURE
         print(torch.__version__)
         return 0
     if arguments:

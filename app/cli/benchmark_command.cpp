@@ -100,6 +100,9 @@ void multiply_by_strategies(std::vector<presets::CaseSpec>& specs, const app::En
 void add_peers(std::vector<presets::CaseSpec>& specs) {
   for (auto& spec : specs) {
     for (const auto& rival : presets::kPythonRivals) {
+      const auto& gpu_only = presets::kPythonRivalsOfGpu;
+      if (spec.device != "cuda" && std::find(gpu_only.begin(), gpu_only.end(), rival) != gpu_only.end())
+        continue;
       if (std::find(spec.rivals.begin(), spec.rivals.end(), rival) == spec.rivals.end())
         spec.rivals.push_back(rival);
     }
@@ -273,9 +276,12 @@ int benchmark(Context& context, BenchmarkArguments& options) {
   }
   if (wants_all(options)) multiply_by_strategies(chosen.cases, context.engine);
   if (options.peers) {
+    app::resolve_devices(chosen.cases, context.engine);
     add_peers(chosen.cases);
     chosen.timeout_seconds += kPeersSeconds;
-    app::check_peers();
+    const bool on_gpu = std::any_of(chosen.cases.begin(), chosen.cases.end(),
+                                    [](const auto& spec) { return spec.device == "cuda"; });
+    app::check_peers(on_gpu ? "cuda" : "cpu");
   }
   return measure(context, options.measuring, without_repeats(std::move(chosen)));
 }
@@ -318,8 +324,10 @@ void add_benchmark_command(CLI::App& app, Context& context) {
                   "between them for one case")
       ->delimiter(',')
       ->type_name("NAME…");
-  command.add_flag("--peers", options->peers,
-                   "Measure the Python ways beside it: eager loop, torch.compile, vmap, vmap compiled");
+  command.add_flag(
+      "--peers", options->peers,
+      "Measure the Python ways beside it: eager loop, torch.compile, vmap, vmap compiled; on a GPU "
+      "streams and one CUDA Graph, too");
   command.add_option("-t,--top", options->measuring.top, "List only the TOP best cases")
       ->check(CLI::Range(1, 100000))
       ->type_name("TOP");

@@ -54,7 +54,7 @@ TEST(PeerProcessTest, ACheckThatIsKilledSaysSo) {
   std::filesystem::permissions(python, std::filesystem::perms::owner_all);
   ::setenv("WIDEBENCH_PYTHON", python.c_str(), 1);
   try {
-    check_peers();
+    check_peers("cpu");
     ADD_FAILURE() << "a killed check passed";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("it was killed by SIGKILL (Killed)"),

@@ -21,6 +21,7 @@ if peers.torch is None:
     sys.exit(77)
 
 import torch  # noqa: E402
+from made_up_cuda import MadeUpCuda  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 MEMBERS = ["seed0", "seed1", "seed2"]
@@ -182,6 +183,75 @@ class Compiled(WithFolder):
         self.assertFalse(compiled["ok"])
         self.assertNotEqual(compiled["reason"], "")
         self.assertTrue(eager["ok"], eager["reason"])
+
+
+class OnGpu(WithFolder):
+    """On a torch.cuda that is made up; only the GPU's own answers are not seen here."""
+
+    GPU = ["python_eager", "python_vmap", "python_streams", "python_graph"]
+
+    def setUp(self):
+        super().setUp()
+        self.cuda = MadeUpCuda()
+        for patch in (unittest.mock.patch.object(torch, "cuda", self.cuda),
+                      unittest.mock.patch.object(peers.Gpu, "place", "cpu")):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def prepare(self):
+        served = peers.Peers()
+        with torch.inference_mode():
+            answer = served.answer({"do": "prepare", "folder": str(write_folder(self.folder)), "device": "cuda",
+                                    "rivals": self.GPU})
+        return served, {report["name"]: report for report in answer["rivals"]}
+
+    def test_rivals_of_a_gpu_agree_with_the_outputs(self):
+        _, reports = self.prepare()
+        for name in self.GPU:
+            self.assertTrue(reports[name]["ok"], (name, reports[name]["reason"]))
+        self.assertGreaterEqual(len(self.cuda.on), len(MEMBERS))
+        self.assertGreater(self.cuda.replays, 0)
+        self.assertFalse(torch.backends.cudnn.allow_tf32)
+
+    def test_a_time_ends_when_the_gpu_has_done_it(self):
+        served, _ = self.prepare()
+        for name in self.GPU:
+            with self.subTest(name), torch.inference_mode():
+                before = self.cuda.synchronized
+                served.answer({"do": "round", "rival": name, "runs": 3})
+                self.assertEqual(self.cuda.synchronized, before + 4)  # once for the inputs, once for each
+
+    def test_a_graph_follows_its_inputs(self):
+        served, _ = self.prepare()
+        with torch.inference_mode():
+            first = [leaf.clone() for leaf in peers.leaves(served.runs["python_graph"]())]
+            served.subject.change_inputs()
+            graph = peers.leaves(served.runs["python_graph"]())
+            eager = peers.leaves(served.runs["python_eager"]())
+        self.assertTrue(all(torch.equal(one, other) for one, other in zip(graph, eager, strict=True)))
+        self.assertFalse(all(torch.equal(one, other) for one, other in zip(graph, first, strict=True)))
+
+    def test_without_a_gpu_there_is_one_line(self):
+        self.cuda.available = False
+        with self.assertRaisesRegex(peers.Unusable, "can use no GPU"):
+            peers.open_device("cuda")
+        if not os.path.exists("/dev/nvidia0"):
+            done = subprocess.run([sys.executable, SCRIPT, "--check", "cuda"], capture_output=True, text=True, timeout=300,
+                                  check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (3, "", 1), done.stderr)
+            self.assertIn("can use no GPU", done.stderr)
+
+    def test_on_the_cpu_they_say_what_they_need(self):
+        _, reports = prepare(write_folder(self.folder), ["python_streams", "python_graph"])
+        for report in reports.values():
+            self.assertRegex(report["reason"], "needs a GPU")
+
+    def test_what_a_graph_makes_lies_on_the_device(self):
+        reader = peers.GraphReader({"inputs": [], "outputs": [{"kind": "user", "value": value("r")}], "nodes": [
+            {"op": "aten.arange.default", "arguments": [3, None, None, None, None], "results": ["r"]}]}, "meta")
+        made, = reader.module({})()
+        self.assertEqual(made.device.type, "meta")
+        self.assertEqual(peers.to_constant({"device": "cpu"}, "meta"), torch.device("meta"))
 
 
 @contextlib.contextmanager
