@@ -1,0 +1,177 @@
+"""scripts/gpu-report without a GPU and on a made-up one: the whole report, each step's reason, and that a second call goes on.
+
+usage: gpu_report_test.py WIDEBENCH MADE_UP
+"""
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import program
+
+WIDEBENCH = MADE_UP = None
+ROOT = program.HERE.parents[1]
+SCRIPT = ROOT / "scripts" / "gpu-report"
+
+
+def load():
+    loader = importlib.machinery.SourceFileLoader("gpu_report", str(SCRIPT))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_report", loader))
+    sys.modules["gpu_report"] = module
+    loader.exec_module(module)
+    return module
+
+
+gpu_report = load()
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def call(self, program_path, *arguments, code, python=sys.executable):
+        environment = dict(os.environ, XDG_CACHE_HOME=str(self.folder / "cache"), XDG_DATA_HOME=str(self.folder / "data"),
+                           OMP_NUM_THREADS="1", PYTHONDONTWRITEBYTECODE="1")
+        done = subprocess.run([sys.executable, SCRIPT, "--program", program_path, "--python", python, "-o", self.folder / "out",
+                               *map(str, arguments)], capture_output=True, text=True, env=environment, timeout=800, check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stderr, (self.folder / "out/report.md").read_text(encoding="utf-8")
+
+    def program_that(self, text):
+        path = self.folder / "program"
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o755)
+        return path
+
+
+class Reports(Case):
+    @unittest.skipIf(os.path.exists("/dev/nvidia0"), "there is a GPU here")
+    def test_without_a_gpu_every_step_has_its_reason(self):
+        text, report = self.call(WIDEBENCH, code=3)
+        self.assertIn("**no GPU was used**", report)
+        steps = [line for line in report.split("## Every step")[1].splitlines() if line.startswith("| ") and "| step |" not in line]
+        self.assertGreater(len(steps), 100)
+        for line in steps:
+            self.assertRegex(line, r"\| (skipped|failed) \| [0-9.]+ \| .{20,} \|$")
+        for name in gpu_report.json.loads(gpu_report.REFERENCE.read_text())["components"]:
+            self.assertIn(f"| {name} |", report)
+        self.assertEqual(len(steps), sum(line.startswith(("skipped", "failed")) for line in text.splitlines()))
+
+    def test_on_a_made_up_gpu_and_once_more(self):
+        python = self.folder / "python"
+        python.write_text(f"#!/bin/sh\nexec {sys.executable} {ROOT}/tests/peers/on_made_up_cuda.py \"$@\"\n")
+        python.chmod(0o755)
+        arguments = ("--subjects", "mlp,linear", "--members", "8", "-p", "ci")
+        _, report = self.call(MADE_UP, *arguments, code=1, python=python)
+        self.assertIn("device Made-up GPU", report)
+        self.assertRegex(report, r"\| doctor \| passed \|")
+        self.assertRegex(report, r"\| peaks \| (passed|failed) \|")
+        self.assertRegex(report, r"\| proofs 1 \| passed \|")
+        self.assertRegex(report, r"\| proofs of graphs 1 \| passed \|")
+        self.assertRegex(report, r"\| published linear \| passed \|")
+        self.assertRegex(report, r"\| captures mlp \| failed \|")  # torch.profiler sees no made-up kernel: told, and gone on
+        self.assertRegex(report, r"\| tests \| skipped \| [0-9.]+ \| no gpu_test lies beside widebench \|")
+        self.assertIn("| linear | 32 |", report)
+        steps = self.folder / "out/steps"
+        before = {file.name: file.stat().st_mtime_ns for file in steps.iterdir()}
+        text, _ = self.call(MADE_UP, *arguments, code=1, python=python)
+        again = {line.split(":")[0].split(None, 1)[1].replace(" ", "-") + ".json" for line in text.splitlines()
+                 if line.startswith(("passed", "failed", "skipped", "left"))}
+        self.assertTrue(all((steps / name).is_file() for name in again), again)
+        for name, when in before.items():
+            if name not in again and name != "of.txt":
+                self.assertEqual((steps / name).stat().st_mtime_ns, when, name)
+        for name in ("doctor.json", "proofs-1.json", "published-linear.json", "captures-mlp.json"):
+            self.assertNotIn(name, again)
+
+    def test_without_time_all_is_left(self):
+        text, report = self.call(MADE_UP, "--subjects", "mlp", "--members", "8", "--minutes", "0.01", code=1)
+        self.assertIn("call it again to go on", text)
+        self.assertRegex(report, r"\| captures mlp \| left \|")
+
+    def test_a_program_that_does_not_answer_costs_no_report(self):
+        _, report = self.call(self.program_that("exit 1\n"), code=3)
+        self.assertIn("the program does not answer", report)
+
+
+class Steps(Case):
+    def bench(self, text="exit 0\n"):
+        return gpu_report.Bench(gpu_report.read_options(["--program", str(self.program_that(text)), "-o", str(self.folder)]))
+
+    def test_a_carried_program_finds_the_libtorch_of_python(self):
+        bench = self.bench('case "$LD_LIBRARY_PATH" in */torch/lib:*/nvidia/cu13/lib*) exit 0 ;; esac\nexit 127\n')
+        (self.folder / "site/nvidia/cu13/lib").mkdir(parents=True)
+        python = self.folder / "python"
+        python.write_text(f"#!/bin/sh\necho {self.folder}/site/torch\n")
+        python.chmod(0o755)
+        bench.python = str(python)
+        gpu_report.let_it_find_libtorch(bench)
+        self.assertEqual(bench.call(bench.program, "--version").code, 0)
+
+    def test_what_hangs_is_ended_and_told(self):
+        bench = self.bench("sleep 60 & sleep 60\n")
+        bench.device = {"usable": True}
+        begun = time.monotonic()
+        result = gpu_report.done_step(gpu_report.Step("one", lambda bench: bench.widebench("doctor", limit=1)), bench)
+        self.assertEqual(result["state"], "failed")
+        self.assertIn("took longer than 1 s", result["reason"])
+        self.assertLess(time.monotonic() - begun, 30)
+
+    def test_whatever_a_step_meets_costs_itself_alone(self):
+        bench = self.bench("echo '{'; exit 0\n")
+        bench.device = {"usable": True}
+        result = gpu_report.done_step(gpu_report.Step("one", lambda bench: bench.document("doctor")), bench)
+        self.assertEqual(result["state"], "failed")
+
+    def test_results_of_another_build_are_not_kept(self):
+        kept = gpu_report.Kept(self.folder, "a")
+        kept.put("one two", {"state": "passed"})
+        self.assertEqual(gpu_report.Kept(self.folder, "a").get("one two"), {"state": "passed"})
+        self.assertIsNone(gpu_report.Kept(self.folder, "b").get("one two"))
+
+    def test_only_what_needs_a_reason_is_asked_for_one(self):
+        bench = self.bench()
+        bench.device = {"usable": True}
+        for over, state in ((9.5, "skipped"), (None, "failed")):
+            published = {"state": "passed", "data": [{"over": {"python_eager": [over, None]}}]}
+            step = gpu_report.Step("why linear", gpu_report.why("linear", 32, lambda _, kept=published: kept, 8.8))
+            self.assertEqual(gpu_report.done_step(step, bench)["state"], state)
+
+
+class Captures(unittest.TestCase):
+    @staticmethod
+    def capture(passes=10, **kernels):
+        return {"passes": passes, "kernels": [{"name": name, "kind": "kernel", "count": count * passes, "total_us": us * passes}
+                                              for name, (count, us) in kernels.items()]}
+
+    def test_equal_ones_have_no_difference(self):
+        ours = self.capture(gemm=(4, 100), relu=(4, 8))
+        self.assertEqual(gpu_report.differences(ours, self.capture(20, gemm=(4, 101), relu=(4, 8))), [])
+
+    def test_names_counts_and_times_are_compared(self):
+        ours = self.capture(gemm=(4, 100), relu=(4, 8))
+        for other, words in ((self.capture(gemm=(4, 100)), "only ours has relu"),
+                             (self.capture(gemm=(4, 100), relu=(4, 8), add=(1, 0.1)), "only torch.profiler's has add"),
+                             (self.capture(gemm=(4, 100), relu=(5, 8)), "relu: 4.00 a pass, torch.profiler's 5.00"),
+                             (self.capture(gemm=(4, 103), relu=(4, 8)), "all kernels: 108.0 us a pass"),
+                             (self.capture(), "torch.profiler has no kernel")):
+            with self.subTest(words):
+                self.assertIn(words, "; ".join(gpu_report.differences(ours, other)))
+
+    def test_copies_are_named_alike(self):
+        def copied(name):
+            return {"passes": 1, "kernels": [{"name": name, "kind": "memcpy", "count": 1, "total_us": 2}]}
+        self.assertEqual(gpu_report.differences(copied("Memcpy DtoD"), copied("Memcpy DtoD (Device -> Device)")), [])
+
+
+if __name__ == "__main__":
+    MADE_UP = sys.argv.pop()
+    WIDEBENCH = sys.argv.pop()
+    unittest.main(verbosity=2)
