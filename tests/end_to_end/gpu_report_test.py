@@ -136,6 +136,15 @@ class Steps(Case):
         self.assertEqual(gpu_report.Kept(self.folder, "a").get("one two"), {"state": "passed"})
         self.assertIsNone(gpu_report.Kept(self.folder, "b").get("one two"))
 
+    def test_a_case_that_did_not_end_has_its_verdict(self):
+        case = {"key": "linear/n=32", "verdict": "timeout", "reason": "30 s were over", "best_rival": "", "speedup_best_rival": None,
+                "speedup_best_rival_ci95": None, "rivals": None, "plan": None, "circumstances": None, "wide": None}
+        (self.folder / "case.json").write_text(gpu_report.json.dumps({"cases": [case]}))
+        bench = self.bench(f'while [ "$1" != -o ]; do shift; done; cp {self.folder}/case.json "$2"; exit 3\n')
+        bench.device = {"usable": True}
+        result = gpu_report.done_step(gpu_report.Step("one", gpu_report.measured("linear", 32, "eager", "one")), bench)
+        self.assertEqual(result["reason"], "linear/n=32: timeout: 30 s were over")
+
     def test_only_what_needs_a_reason_is_asked_for_one(self):
         bench = self.bench()
         bench.device = {"usable": True}

@@ -180,7 +180,8 @@ void the_command_line_is_copied(ImGuiTestContext* ctx) {
   ctx->Yield(2);
   IM_CHECK_STR_EQ(
       clipboard().c_str(),
-      "widebench profile resblock -p quick -n 4 --rivals eager --passes 20 --roofline --trace trace.json");
+      "widebench profile resblock -p quick -n 4 --device cpu --rivals eager --passes 20 --roofline --trace "
+      "trace.json");
 }
 
 void profiles_in_a_child(ImGuiTestContext* ctx) {
