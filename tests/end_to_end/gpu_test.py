@@ -108,9 +108,9 @@ class Profile(Case):
     def test_launches_and_runtime_calls_lie_in_the_host_steps(self):
         _, _, trace = self.profile("mlp", "-n", "4", "--rivals", "none")
         steps = self.events(trace, "node") + self.events(trace, "pass")
-        for launch in self.events(trace, "runtime"):
-            if "pass" not in launch["args"]:
-                continue
+        launches = [launch for launch in self.events(trace, "runtime") if "pass" in launch["args"]]
+        self.assertGreater(len(launches), 0)
+        for launch in launches:
             self.assertTrue(any((step["pid"], step["tid"]) == (launch["pid"], launch["tid"]) and step["ts"] <= launch["ts"]
                                 and launch["ts"] + launch["dur"] <= step["ts"] + step["dur"] + 1e-3 for step in steps), launch)
 
