@@ -37,7 +37,15 @@ constexpr std::array kInnerDropout = {
     InnerDropout{"aten.rnn_tanh.input", 5, 6},
     InnerDropout{"aten.rnn_relu.input", 5, 6},
     InnerDropout{"aten.rrelu.default", std::nullopt, 3},
+    InnerDropout{"aten.rrelu_.default", std::nullopt, 3},
     InnerDropout{"aten.dropout.default", 1, 2},
+    InnerDropout{"aten.dropout_.default", 1, 2},
+    InnerDropout{"aten.alpha_dropout.default", 1, 2},
+    InnerDropout{"aten.alpha_dropout_.default", 1, 2},
+    InnerDropout{"aten.feature_dropout.default", 1, 2},
+    InnerDropout{"aten.feature_dropout_.default", 1, 2},
+    InnerDropout{"aten.feature_alpha_dropout.default", 1, 2},
+    InnerDropout{"aten.feature_alpha_dropout_.default", 1, 2},
 };
 
 [[noreturn]] void misfit(const Node& node, const c10::Argument& schema, std::string_view why) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -218,23 +219,33 @@ class Capture {
     const auto new_value = [this](const std::string& name, std::optional<TensorType> type) {
       return graph_.add_value(unused_name(name), true, std::move(type));
     };
+    const MetaOf meta_of = [&](ValueId id) { return known_of(scope, node, names, id); };
     // A write through a view of a copy would be lost: where something is written the strides stay as they
     // are.
-    if (result.op == "aten.as_strided.default" && !node.inputs.empty() &&
+    if (result.op == "aten.as_strided.default" &&
         std::none_of(scope.nodes.begin(), scope.nodes.end(), writes))
-      put_in_memory_order(graph_, result, meta_of(scope, node.inputs[0].value), new_value);
-    if (is_random_like(result.op))
-      return add_random_like(graph_, std::move(result),
-                             node.outputs.empty() ? nullptr : meta_of(scope, node.outputs[0]), new_value);
+      put_in_memory_order(graph_, result, meta_of, new_value);
+    if (!is_scalar_op(result.op) && draws_random(result))
+      return add_draw(graph_, std::move(result), meta_of, new_value);
     graph_.nodes.push_back(under_autocast(std::move(result)));
   }
 
-  // What the exporter knew of the tensor that an argument names; null where it is none.
-  static const formats::TensorMeta* meta_of(const formats::Subgraph& scope,
-                                            const formats::Argument& argument) {
-    const auto* name = std::get_if<formats::TensorName>(&argument.value);
-    const auto found = name ? scope.tensors.find(name->name) : scope.tensors.end();
-    return found == scope.tensors.end() ? nullptr : &found->second;
+  // What the exporter knew of a tensor that the node takes or gives; null where it is none.
+  static const formats::TensorMeta* known_of(const formats::Subgraph& scope, const formats::ProgramNode& node,
+                                             const Names& names, ValueId id) {
+    const formats::TensorMeta* found = nullptr;
+    const std::function<void(const formats::Argument&)> look = [&](const formats::Argument& argument) {
+      if (const auto* list = std::get_if<std::vector<formats::Argument>>(&argument.value))
+        return static_cast<void>(std::for_each(list->begin(), list->end(), look));
+      const auto* tensor = std::get_if<formats::TensorName>(&argument.value);
+      const auto value = tensor ? names.find(tensor->name) : names.end();
+      const auto meta = tensor ? scope.tensors.find(tensor->name) : scope.tensors.end();
+      if (value == names.end() || meta == scope.tensors.end()) return;
+      if (const auto* ref = value->second.ref(); ref && ref->id == id) found = &meta->second;
+    };
+    for (const auto& input : node.inputs) look(input.value);
+    for (const auto& output : node.outputs) look(output);
+    return found;
   }
 
   static bool writes(const formats::ProgramNode& node) {

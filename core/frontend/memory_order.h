@@ -5,7 +5,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "core/ir/graph.h"
 #include "formats/exported_program.h"
@@ -14,18 +13,15 @@ namespace wide {
 
 /// Makes a value of `graph` whose name nothing else has.
 using NewValue = std::function<ValueId(const std::string& name, std::optional<TensorType> type)>;
+/// What the exporter knew of a value, or null.
+using MetaOf = std::function<const formats::TensorMeta*(ValueId)>;
 
-/// rand_like and its kin, and dropouts on processors where ATen draws them so: which element gets which of
-/// the numbers drawn goes by the operand's strides.
-bool is_random_like(std::string_view op);
+/// Adds `draw`, a node of draws_random() whose results have metas in `meta_of` as its operands have: which
+/// element gets which of the numbers drawn goes by strides.
+void add_draw(Graph& graph, Node draw, const MetaOf& meta_of, const NewValue& new_value);
 
-/// Adds `random`, an operator of is_random_like(): the numbers are drawn into a contiguous tensor, of axes in
-/// the order that they have in PyTorch's memory. `result` is what the exporter knew of its result, or null.
-void add_random_like(Graph& graph, Node random, const formats::TensorMeta* result, const NewValue& new_value);
-
-/// The strides of `strided`, an as_strided, count in the memory that PyTorch had for its operand, `operand`
-/// (or null): where that is not contiguous, it becomes a view of a copy that is contiguous in that order.
-void put_in_memory_order(Graph& graph, Node& strided, const formats::TensorMeta* operand,
-                         const NewValue& new_value);
+/// The strides of `strided`, an as_strided, count in the memory that PyTorch had for its operand: where that
+/// is not contiguous, it becomes a view of a copy that is contiguous in that order.
+void put_in_memory_order(Graph& graph, Node& strided, const MetaOf& meta_of, const NewValue& new_value);
 
 }  // namespace wide

@@ -9,6 +9,7 @@
 #include "core/aten/torch_bridge.h"
 #include "core/eager/higher_order.h"
 #include "core/eager/operators.h"
+#include "core/ir/graph_body.h"
 #include "core/ir/rewriter.h"
 #include "core/passes/canonicalize_rules.h"
 #include "core/passes/infer.h"
@@ -223,7 +224,7 @@ class Functionalizer {
 
   // A view without an inverse: on a copy of the parent the view is taken and written.
   ValueId write_through(const Node& writer, const State& state, ValueId parent, ValueId value) {
-    Body body;
+    GraphBody body;
     const auto copy = body.add("aten.clone.default", {body.input(rewriter_.bound(parent)), {}});
     const auto source = body.input({ValueRef{value}});
     auto view = *state.view;
@@ -240,40 +241,7 @@ class Functionalizer {
     return call(std::move(body), {as_type(type(parent))}, name(parent), writer.module_path)[0];
   }
 
-  // A graph that runs member by member, made node by node.
-  class Body {
-   public:
-    // What stands in the body for `outer`, an argument of the graph around it.
-    Argument input(const Argument& outer) {
-      if (!outer.ref()) return outer;
-      operands_.push_back(outer);
-      const auto id = graph_->add_value("x" + std::to_string(graph_->values.size()), true);
-      graph_->inputs.push_back({id, InputKind::kUser, graph_->values[static_cast<std::size_t>(id)].name});
-      return {ValueRef{id}};
-    }
-    Argument add(std::string op, std::vector<Argument> arguments) {
-      return add(Node{std::move(op), std::move(arguments), {0}, ""})[0];
-    }
-    // `node` in terms of the body; its results are made anew.
-    std::vector<Argument> add(Node node) {
-      std::vector<Argument> results;
-      for (auto& id : node.results) {
-        id = graph_->add_value("y" + std::to_string(graph_->values.size()), true);
-        results.push_back({ValueRef{id}});
-      }
-      graph_->nodes.push_back(std::move(node));
-      return results;
-    }
-    void output(const Argument& value) { graph_->outputs.push_back({value}); }
-    Argument operands() const { return {operands_}; }
-    std::shared_ptr<const Graph> take() { return std::move(graph_); }
-
-   private:
-    std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
-    Argument::List operands_;
-  };
-
-  std::vector<ValueId> call(Body body, const std::vector<std::optional<TensorType>>& types,
+  std::vector<ValueId> call(GraphBody body, const std::vector<std::optional<TensorType>>& types,
                             const std::string& stem, const std::string& module_path) {
     const auto results = rewriter_.emit(std::string(kCall), {body.operands()}, types, stem, module_path);
     rewriter_.graph().nodes.back().bodies = {body.take()};
@@ -357,7 +325,7 @@ class Functionalizer {
 
   // The same by the operator itself on copies, member by member; what else it gives is bound.
   std::vector<ValueId> computed_on_copies(const Node& node, const std::vector<ValueId>& targets) {
-    Body body;
+    GraphBody body;
     std::unordered_map<ValueId, Argument> inner;
     const auto is_target = [&](ValueId id) {
       return std::find(targets.begin(), targets.end(), id) != targets.end();

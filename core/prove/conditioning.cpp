@@ -122,21 +122,27 @@ const Conditioning& ConditionedCompare::moved() {
   return *moved_;
 }
 
-Difference ConditionedCompare::output(std::size_t place, const at::Tensor& got, const at::Tensor& expected,
+template <typename Far>
+Difference ConditionedCompare::within(Far far, const at::Tensor& got, const at::Tensor& expected,
                                       const Tolerance& tolerance) {
   auto difference = compare(got, expected, tolerance);
   if (difference.agrees || !std::isfinite(difference.max_abs)) return difference;
-  const auto& far = moved().outputs[place];
-  return far.defined() ? compare(got, expected, tolerance, far) : difference;
+  const at::Tensor allowed = far(moved());
+  return allowed.defined() ? compare(got, expected, tolerance, allowed) : difference;
+}
+
+Difference ConditionedCompare::output(std::size_t place, const at::Tensor& got, const at::Tensor& expected,
+                                      const Tolerance& tolerance) {
+  return within([&](const Conditioning& moved) { return moved.outputs[place]; }, got, expected, tolerance);
 }
 
 Difference ConditionedCompare::buffer(const std::string& fqn, const at::Tensor& got,
                                       const at::Tensor& expected, const Tolerance& tolerance) {
-  auto difference = compare(got, expected, tolerance);
-  if (difference.agrees || !std::isfinite(difference.max_abs)) return difference;
-  const auto far = moved().buffers.find(fqn);
-  const bool known = far != moved().buffers.end() && far->second.defined();
-  return known ? compare(got, expected, tolerance, far->second) : difference;
+  const auto far = [&](const Conditioning& moved) {
+    const auto found = moved.buffers.find(fqn);
+    return found == moved.buffers.end() ? at::Tensor() : found->second;
+  };
+  return within(far, got, expected, tolerance);
 }
 
 }  // namespace wide

@@ -41,6 +41,8 @@ class ConditionedCompare {
 
  private:
   const Conditioning& moved();
+  template <typename Far>
+  Difference within(Far far, const at::Tensor& got, const at::Tensor& expected, const Tolerance& tolerance);
 
   WideModel& model_;
   std::int64_t i_;

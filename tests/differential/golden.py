@@ -224,8 +224,8 @@ def spread(value, others, reference, rounded):
 
 
 class Case:
-    def __init__(self, source, seed, batch=3, joint=False, strict=False):
-        self.source, self.seed, self.joint, self.strict = source, seed, joint, strict
+    def __init__(self, source, seed, batch=3, joint=False, strict=False, form=""):
+        self.source, self.seed, self.joint, self.strict, self.form = source, seed, joint, strict, form
         self.members = Members(source, seed, batch)
         self.call = Call()
         self._export()
@@ -241,6 +241,8 @@ class Case:
             if self.joint:
                 from torch.export.experimental import _export_forward_backward
                 program = _export_forward_backward(program)
+            if self.form:  # without writes, or in the operators of core ATen
+                program = program.run_decompositions({} if self.form == "functional" else None)
         except Exception as error:  # whatever torch.export refuses is no case
             raise Unfit("torch.export refuses: " + (str(error).strip().splitlines() or [type(error).__name__])[0][:100])
         if self.joint:
@@ -399,7 +401,7 @@ class Case:
         (folder / "case.json").write_text(json.dumps({
             "seed": self.seed, "torch": torch.__version__, "operators": self.operators(), "members": self.members.count,
             "sharing": self.members.sharing, "shared_inputs": sum(self.members.shared), "raised": self.raised, "reason": self.reason[:200],
-            "may_refuse": self.may_refuse, "unstable": unstable, "batches": self.members.batches, "joint": self.joint}, indent=1))
+            "may_refuse": self.may_refuse, "unstable": unstable, "batches": self.members.batches, "joint": self.joint, "form": self.form}, indent=1))
 
 
 def agrees(got, value, bound):
@@ -422,6 +424,7 @@ def make_case(seed, folder):
             raise Unfit("nothing to train")
         text.statements.append((f"loss = {' + '.join(f'({name}.float() ** 2).mean()' for name in floats)}", ["loss"]))
         text.outputs = ["loss"]
-    case = Case(text.source(), seed, drawn.batch, joint, strict=seed % 20 == 3)
+    form = {11: "functional", 13: "core"}.get(seed % 20, "") if not joint else ""
+    case = Case(text.source(), seed, drawn.batch, joint, strict=seed % 20 == 3, form=form)
     case.save(folder)
     return case

@@ -18,7 +18,7 @@ def way(driver, source, about, folder):
     """The kinds of difference of the case that this text makes; nothing where it makes none."""
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        golden.Case(source, about["seed"], about["batches"][0], about["joint"]).save(folder)
+        golden.Case(source, about["seed"], about["batches"][0], about["joint"], form=about.get("form", "")).save(folder)
     except Exception:  # no case: not this way
         return set()
     finally:
