@@ -139,7 +139,9 @@ ModelSource source_of(const std::vector<std::string>& paths, const ModelSource& 
 std::string source_of_kernel(const std::string& call) {
   for (const auto& [name, file] : {std::pair{"wide::scale_shift", "rows"},
                                    {"wide::normalize_rows", "rows"},
-                                   {"wide::small_gemm", "small_gemm"}}) {
+                                   {"wide::small_gemm", "small_gemm"},
+                                   {"wide::packed_gemm", "packed_gemm"},
+                                   {"wide::activation", "activate"}}) {
     if (call == name) return std::string("primitives/kernels/").append(file).append(".cpp");
   }
   return "";

@@ -162,6 +162,20 @@ Kernel prepare_im2col(const Call& call, const Offer&) {
   };
 }
 
+// From weights in oneDNN's own order, made once.
+Answer ask_packed_weights(const Call& call) {
+  return ask_prepacked(call, /*transposed=*/false, flops(call));
+}
+
+Kernel prepare_packed_weights(const Call& call, const Offer& offer) {
+  return prepare_prepacked(call, offer,
+                           {per_axis(call, kStride),
+                            per_axis(call, kPadding),
+                            per_axis(call, kDilation),
+                            {},
+                            call.integer(kGroups)});
+}
+
 std::vector<Sample> samples(std::int64_t members) {
   const auto ints = ints_argument;
   const auto arguments = [&](bool bias, std::vector<std::int64_t> stride, std::vector<std::int64_t> padding,
@@ -258,7 +272,12 @@ Primitive conv() {
            {"grouped", ask_grouped, prepare_grouped},
            {"channels_last", ask_channels_last, prepare_grouped},
            {"bmm", ask_bmm, prepare_bmm},
-           {"im2col", ask_im2col, prepare_im2col}},
+           {"im2col", ask_im2col, prepare_im2col},
+           {.name = "prepacked",
+            .ask = ask_packed_weights,
+            .prepare = prepare_packed_weights,
+            .differentiable = false,
+            .cpu_only = true}},
           flops,
           samples};
 }

@@ -12,7 +12,7 @@ namespace wide::conv_transpose_primitive {
 namespace {
 
 using namespace convolution;
-constexpr std::size_t kDilation = 7;
+constexpr std::size_t kOutputPadding = 5, kDilation = 7;
 
 double flops(const Call& call) {
   const auto& weight = call.operand_at(kW)->type;
@@ -90,6 +90,17 @@ Kernel prepare_col2im(const Call& call, const Offer&) {
   };
 }
 
+// From weights in oneDNN's own order, made once.
+Answer ask_packed_weights(const Call& call) {
+  return ask_prepacked(call, /*transposed=*/true, flops(call));
+}
+
+Kernel prepare_packed_weights(const Call& call, const Offer& offer) {
+  return prepare_prepacked(call, offer,
+                           {per_axis(call, kStride), per_axis(call, kPadding), per_axis(call, kDilation),
+                            per_axis(call, kOutputPadding), call.integer(kGroups), true});
+}
+
 std::vector<Sample> samples(std::int64_t members) {
   const auto ints = ints_argument;
   const auto up = [&](std::vector<std::int64_t> stride, std::vector<std::int64_t> output_padding,
@@ -150,7 +161,12 @@ Primitive conv_transpose() {
           nullptr,
           {{"folded", ask_folded, prepare_folded},
            {"grouped", ask_grouped, prepare_grouped},
-           {"col2im", ask_col2im, prepare_col2im}},
+           {"col2im", ask_col2im, prepare_col2im},
+           {.name = "prepacked",
+            .ask = ask_packed_weights,
+            .prepare = prepare_packed_weights,
+            .differentiable = false,
+            .cpu_only = true}},
           flops,
           samples};
 }

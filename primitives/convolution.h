@@ -1,9 +1,12 @@
 #pragma once
 // What convolutions and their transposes share: operands, layouts, costs.
 
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "primitives/kernels/prepacked_conv.h"
 #include "primitives/support.h"
 
 namespace wide::convolution {
@@ -63,6 +66,56 @@ inline at::Tensor add_bias(at::Tensor y, const at::Tensor& bias) {
   shape[0] = bias.size(0);
   shape[2] = bias.size(1);
   return y.add_(bias.reshape(shape));
+}
+
+/// Which tensors a convolution from prepacked weights has.
+enum class Prepacked {
+  kPacked,  ///< members' channels side by side, N groups
+  kFolded,  ///< shared weights: members are more batch
+  kDense,   ///< shared x: members' output channels side by side
+};
+
+inline Prepacked prepacked_form(const Call& call) {
+  if (!is_mapped(call, kW)) return Prepacked::kFolded;
+  return is_mapped(call, kX) ? Prepacked::kPacked : Prepacked::kDense;
+}
+
+/// By oneDNN, from weights in its own order, channels innermost; or why not.
+inline Answer ask_prepacked(const Call& call, bool transposed, double flops) {
+  if (call.results[0].dtype != at::kFloat) return refuse("only float32 is packed");
+  if (!can_hold(Layout::kPackedLast, call.results[0]))
+    return refuse("only images and volumes have that order");
+  if (!is_batched(call)) return refuse("the input has no batch axis");
+  if (call.results[0].elements() == 0 || call.operand_at(kX)->type.elements() == 0)
+    return refuse("there is nothing to compute");
+  if (auto reason = kernels::PrepackedConv::refusal(transposed); !reason.empty())
+    return refuse(std::move(reason));
+  const auto form = prepacked_form(call);
+  if (form == Prepacked::kFolded && is_mapped(call, kBias)) return refuse("the bias differs per member");
+  if (form == Prepacked::kDense && (transposed || call.integer(kGroups) != 1))
+    return refuse("the input is shared, and its channels are read by groups");
+  auto one = form == Prepacked::kFolded ? uniform_offer(call, Layout::kFoldedLast)
+                                        : packed_offer(call, Layout::kPackedLast, flops);
+  if (form == Prepacked::kDense) one.operands[*call.operand_of(kX)] = Layout::kShared;
+  if (form != Prepacked::kFolded) one.operands[*call.operand_of(kW)] = Layout::kFolded;
+  one.cost = kernel_cost(total_bytes(call), 0.9 * flops);
+  return offer(std::move(one));
+}
+
+inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::ConvolutionSizes sizes) {
+  const auto form = prepacked_form(call);
+  if (form == Prepacked::kPacked) sizes.groups *= call.members;
+  const auto x = call.operand_at(kX);
+  auto input = physical_shape(x->type, offer.operands[*call.operand_of(kX)], call.members);
+  std::optional<kernels::PrepackedConv> ready;
+  if (const auto& constant = call.operand_at(kW)->constant; constant.defined())
+    ready.emplace(sizes, constant, input);
+  return keep_promises(call, offer, [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    const auto bias = call.operand_of(kBias) ? in[*call.operand_of(kBias)] : at::Tensor();
+    const auto& given = in[*call.operand_of(kX)];
+    out[0] = ready ? ready->run(given, bias)
+                   : kernels::PrepackedConv(sizes, in[*call.operand_of(kW)], input).run(given, bias);
+  });
 }
 
 }  // namespace wide::convolution

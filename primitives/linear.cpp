@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/strategy/activation.h"
-#include "primitives/kernels/small_gemm.h"
+#include "primitives/kernels/packed_gemm.h"
 #include "primitives/support.h"
 
 namespace wide::linear_primitive {
@@ -44,12 +44,16 @@ bool is_matrix(const Call& call) {
 Kernel activated(const Call& call, Kernel product) {
   const auto* after = activation_in(call);
   if (!after) return product;
+  const auto own = kernels::row_function(after->name);
   return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     product(in, out);
+    auto& y = out[0];
     if (wants_gradients(in)) {
-      out[0] = after->apply(out[0]);
+      y = after->apply(y);
+    } else if (own && y.is_cpu() && y.scalar_type() == at::kFloat && y.is_non_overlapping_and_dense()) {
+      kernels::apply_in_place(own, y);
     } else {
-      after->apply_in_place(out[0]);
+      after->apply_in_place(y);
     }
   };
 }
@@ -94,59 +98,66 @@ Kernel prepare_einsum(const Call& call, const Offer&) {
   });
 }
 
-// Small products by kernels generated for their size; the weights lie transposed.
+// By kernels generated for their size, from weights in panels: made once, where they are constant.
 std::int64_t rows_of(const Call& call) {
   const auto& x = call.operand_at(kX)->type;
   return x.elements() / std::max<std::int64_t>(1, x.shape.back());
 }
 
-Answer ask_small_gemm(const Call& call, bool fused) {
+Answer ask_packed(const Call& call, bool fused) {
   if (!is_matrix(call)) return refuse("the weight is not a matrix");
-  if (!is_mapped(call, kW)) return refuse("the weight is shared: folding x is cheaper");
+  if (!is_mapped(call, kW) && is_mapped(call, kBias)) return refuse("the bias differs per member");
   if (call.results[0].dtype != at::kFloat) return refuse("only float32 is generated");
   const auto& weight = call.operand_at(kW)->type;
-  auto reason = kernels::SmallGemm::refusal(rows_of(call), weight.shape[1], weight.shape[0]);
+  auto reason = kernels::PackedGemm::refusal(rows_of(call), weight.shape[1], weight.shape[0]);
   if (!reason.empty()) return refuse(std::move(reason));
-  auto one = front(call, 0.9, fused);
-  if (!is_mapped(call, kX)) {  // it is copied for each member: written and read
-    const auto copies = static_cast<double>(call.operand_at(kX)->type.elements() * call.members);
-    one.cost += kernel_cost(2 * copies * sizeof(float));
-  }
-  return offer(std::move(one));
+  return offer(front(call, 0.9, fused));
 }
 
-Kernel small_gemm(const Call& call, const Activation* epilogue) {
+// Where the weight is shared, the members' rows are rows of one product.
+Kernel packed(const Call& call, kernels::RowFunction epilogue) {
   const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
   const auto& weight = call.operand_at(kW)->type;
-  const kernels::SmallGemm product(rows_of(call), weight.shape[1], weight.shape[0],
-                                   call.operand_of(kBias).has_value());
-  at::Tensor packed;  // [N, I, O]
+  const bool folds = !is_mapped(call, kW);
+  const kernels::PackedGemm product((folds ? call.members : 1) * rows_of(call), weight.shape[1],
+                                    weight.shape[0]);
+  const auto matrices = [folds](const at::Tensor& w) { return folds ? w.unsqueeze(0) : w; };
+  at::Tensor ready;
   if (const auto& constant = call.operand_at(kW)->constant; constant.defined())
-    packed = constant.transpose(1, 2).contiguous();
+    ready = product.pack(matrices(constant));
   return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-    const auto x = front_or_none(call, kX, in).contiguous();
-    const auto w = packed.defined() ? packed : in[*call.operand_of(kW)].transpose(1, 2).contiguous();
-    const auto bias = front_or_none(call, kBias, in);
-    out[0] = product.run(x, w, bias.defined() ? bias.contiguous() : bias, epilogue).reshape(shape);
+    const auto& given = in[*call.operand_of(kX)];
+    auto x = is_mapped(call, kX) ? with_rows(given) : with_rows(given.unsqueeze(0));
+    if (folds) x = x.reshape({1, -1, x.size(-1)});
+    at::Tensor bias;
+    if (folds && call.operand_of(kBias)) {
+      bias = in[*call.operand_of(kBias)].unsqueeze(0);
+    } else {
+      bias = front_or_none(call, kBias, in);
+    }
+    const auto w = ready.defined() ? ready : product.pack(matrices(in[*call.operand_of(kW)]));
+    out[0] =
+        product.run(x.contiguous(), w, bias.defined() ? bias.contiguous() : bias, epilogue).reshape(shape);
   };
 }
 
 Answer ask_xsmm(const Call& call) {
-  return ask_small_gemm(call, /*fused=*/false);
+  return ask_packed(call, /*fused=*/false);
 }
 
 Kernel prepare_xsmm(const Call& call, const Offer&) {
-  return activated(call, small_gemm(call, nullptr));
+  return activated(call, packed(call, nullptr));
 }
 
-// The activation of a member while its product is still in the cache.
+// The activation of a part of the result while that is still in the cache.
 Answer ask_fused(const Call& call) {
   if (!activation_in(call)) return refuse("no activation alone reads the result");
-  return ask_small_gemm(call, /*fused=*/true);
+  if (!kernels::row_function(activation_in(call)->name)) return refuse("the activation is ATen's alone");
+  return ask_packed(call, /*fused=*/true);
 }
 
 Kernel prepare_fused(const Call& call, const Offer&) {
-  return small_gemm(call, activation_in(call));
+  return packed(call, kernels::row_function(activation_in(call)->name));
 }
 
 // x is shared: the N weights stacked into one [N·O, I] pay for a single GEMM, and x is read once.

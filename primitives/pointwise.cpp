@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "core/eager/operators.h"
+#include "core/strategy/activation.h"
+#include "primitives/kernels/activate.h"
 #include "primitives/support.h"
 
 namespace wide::pointwise_primitive {
@@ -160,11 +162,34 @@ Kernel prepare(const Call& call, const Offer& offer) {
   return boxed_as_offered(call, offer, std::move(adapt));
 }
 
+// Activations of float32 by loops of our own.
+Answer ask_one_pass(const Call& call) {
+  const auto* activation = activation_of(call.node);
+  if (!activation || !kernels::row_function(activation->name)) return refuse("not an activation of our own");
+  if (call.results[0].dtype != at::kFloat || call.operands[0].type.dtype != at::kFloat)
+    return refuse("only for float32");
+  return ask(call);
+}
+
+Kernel prepare_one_pass(const Call& call, const Offer& offer) {
+  const auto* activation = activation_of(call.node);
+  return keep_promises(call, offer,
+                       [=, own = kernels::row_function(activation->name)](std::span<const at::Tensor> in,
+                                                                          std::span<at::Tensor> out) {
+                         const bool dense = in[0].is_non_overlapping_and_dense();
+                         out[0] = dense ? kernels::apply(own, in[0]) : activation->apply(in[0]);
+                       });
+}
+
 std::vector<Sample> samples(std::int64_t members) {
   const Argument x{ValueRef{0}}, y{ValueRef{1}}, z{ValueRef{2}};
   return {
       {"relu", "aten.relu.default", {x}, {{{5, 7, 2}}}},
       {"gelu", "aten.gelu.default", {x, {std::string("tanh")}}, {{{5, 7}}}},
+      {"tanh", "aten.tanh.default", {x}, {{{5, 7}}}},
+      {"sigmoid of an image", "aten.sigmoid.default", {x}, {{{2, 6, 4, 5}}}},
+      {"silu of an image", "aten.silu.default", {x}, {{{2, 6, 4, 5}}}},
+      {"gelu of an image", "aten.gelu.default", {x, {std::string("tanh")}}, {{{2, 6, 4, 5}}}},
       {"add", "aten.add.Tensor", {x, y, {2.0}}, {{{5, 7}}, {{5, 7}}}},
       {"broadcast to a longer shape", "aten.mul.Tensor", {x, y}, {{{5, 7, 4}}, {{4}}}},
       {"the shorter comes first", "aten.sub.Tensor", {x, y, {1.0}}, {{{4}}, {{5, 7, 4}}}},
@@ -205,7 +230,17 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive pointwise() {
-  return {"pointwise", {}, matches, {{"passthrough", ask, prepare}}, nullptr, samples};
+  return {"pointwise",
+          {},
+          matches,
+          {{"passthrough", ask, prepare},
+           {.name = "one_pass",
+            .ask = ask_one_pass,
+            .prepare = prepare_one_pass,
+            .differentiable = false,
+            .cpu_only = true}},
+          nullptr,
+          samples};
 }
 
 }  // namespace wide::pointwise_primitive

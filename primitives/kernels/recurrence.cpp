@@ -4,13 +4,11 @@
 #include <ATen/record_function.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <limits>
 #include <vector>
 
 #include "core/aten/parallel.h"
 #include "primitives/kernels/clones.h"
+#include "primitives/kernels/functions.h"
 
 namespace wide::kernels {
 namespace {
@@ -21,44 +19,6 @@ constexpr std::int64_t kBlock = 32;
 
 std::int64_t count_of(Gates gates) {
   return gates == Gates::kLstm ? 4 : gates == Gates::kGru ? 3 : 1;
-}
-
-// Note [Functions of gates]
-// exp and tanh by the polynomials of Cephes (S. L. Moshier), in float32 and without branches: within 2 units
-// in the last place of libm's. NaN stays NaN; what would overflow is the largest number that does not.
-[[gnu::always_inline]] inline float exp_of(float x) {
-  constexpr float kMost = 88.72283F, kLeast = -86.0F,
-                  kRounder = 12582912.0F;  // 1.5 · 2^23: adding it rounds to a whole number
-  const bool overflows = x > kMost;
-  x = overflows ? 0.0F : x;
-  x = x < kLeast ? kLeast : x;
-  const float rounded = x * 1.44269504088896341F + kRounder, n = rounded - kRounder;
-  const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
-  float y = 1.9875691500E-4F;
-  y = y * r + 1.3981999507E-3F;
-  y = y * r + 8.3334519073E-3F;
-  y = y * r + 4.1665795894E-2F;
-  y = y * r + 1.6666665459E-1F;
-  y = y * r + 5.0000001201E-1F;
-  y = y * r * r + r + 1.0F;
-  const auto exponent = std::bit_cast<std::uint32_t>(rounded) - std::bit_cast<std::uint32_t>(kRounder) + 126U;
-  return overflows ? std::numeric_limits<float>::infinity()
-                   : y * std::bit_cast<float>(exponent << 23U) * 2.0F;
-}
-[[gnu::always_inline]] inline float sigmoid_of(float x) {
-  return 1.0F / (1.0F + exp_of(-x));
-}
-[[gnu::always_inline]] inline float tanh_of(float x) {
-  constexpr float kSmall = 0.625F;
-  const float size = std::fabs(x), square = x * x;
-  float y = -5.70498872745E-3F;
-  y = y * square + 2.06390887954E-2F;
-  y = y * square - 5.37397155531E-2F;
-  y = y * square + 1.33314422036E-1F;
-  y = y * square - 3.33332819422E-1F;
-  const float near = y * square * x + x;
-  const float far = std::copysign(1.0F - 2.0F / (exp_of(2.0F * size) + 1.0F), x);
-  return size < kSmall ? near : far;
 }
 
 // Each takes the gates of a row to the next hidden state, which is kept and written out.

@@ -1,0 +1,68 @@
+#include "primitives/kernels/activate.h"
+
+#include <ATen/ATen.h>
+#include <ATen/record_function.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "core/aten/parallel.h"
+#include "primitives/kernels/clones.h"
+#include "primitives/kernels/functions.h"
+
+namespace wide::kernels {
+namespace {
+
+WIDE_CLONES void relu_all(const float* x, float* y, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = relu_of(x[i]);
+}
+WIDE_CLONES void gelu_all(const float* x, float* y, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = gelu_of(x[i]);
+}
+WIDE_CLONES void gelu_tanh_all(const float* x, float* y, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = gelu_tanh_of(x[i]);
+}
+WIDE_CLONES void silu_all(const float* x, float* y, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = silu_of(x[i]);
+}
+WIDE_CLONES void sigmoid_all(const float* x, float* y, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = sigmoid_of(x[i]);
+}
+WIDE_CLONES void tanh_all(const float* x, float* y, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] = tanh_of(x[i]);
+}
+
+struct Named {
+  std::string_view name;
+  RowFunction function;
+};
+constexpr std::array kFunctions = {Named{"relu", relu_all},           Named{"gelu", gelu_all},
+                                   Named{"gelu_tanh", gelu_tanh_all}, Named{"silu", silu_all},
+                                   Named{"sigmoid", sigmoid_all},     Named{"tanh", tanh_all}};
+
+void run(RowFunction function, const float* x, float* y, std::int64_t count) {
+  RECORD_FUNCTION("wide::activation", std::vector<c10::IValue>());
+  parallel_ranges(count, kNumbersPerThread,
+                  [&](std::int64_t begin, std::int64_t end) { function(x + begin, y + begin, end - begin); });
+}
+
+}  // namespace
+
+RowFunction row_function(std::string_view activation) {
+  const auto found = std::find_if(kFunctions.begin(), kFunctions.end(),
+                                  [&](const Named& one) { return one.name == activation; });
+  return found == kFunctions.end() ? nullptr : found->function;
+}
+
+at::Tensor apply(RowFunction function, const at::Tensor& x) {
+  auto y = at::empty_like(x);
+  run(function, x.const_data_ptr<float>(), y.mutable_data_ptr<float>(), x.numel());
+  return y;
+}
+
+void apply_in_place(RowFunction function, at::Tensor& x) {
+  run(function, x.const_data_ptr<float>(), x.mutable_data_ptr<float>(), x.numel());
+}
+
+}  // namespace wide::kernels
