@@ -5,8 +5,10 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <array>
 
 #include "primitives/convolution.h"
+#include "primitives/kernels/col2im.h"
 
 namespace wide::conv_transpose_primitive {
 namespace {
@@ -82,11 +84,27 @@ Kernel prepare_col2im(const Call& call, const Offer&) {
   const auto size = two({weight.begin() + 2, weight.end()}, 1), dilation = two(per_axis(call, kDilation), 1),
              padding = two(per_axis(call, kPadding), 0), stride = two(per_axis(call, kStride), 1),
              output = two({result.begin() + 2, result.end()}, 1);
+  const auto pair = [](const std::vector<std::int64_t>& values) {
+    return std::array<std::int64_t, 2>{values[0], values[1]};
+  };
+  const auto& x_shape = call.operand_at(kX)->type.shape;
+  const auto input = two({x_shape.begin() + 2, x_shape.end()}, 1);
+  const kernels::Patches patches{pair(input),  pair(output),  pair(size),
+                                 pair(stride), pair(padding), pair(dilation)};
   return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto w = in[*call.operand_of(kW)].flatten(2).transpose(1, 2).unsqueeze(1);  // [N, 1, Co·K, Ci]
     const auto columns = at::matmul(w, in[*call.operand_of(kX)].flatten(3));          // [N, B, Co·K, L]
+    const auto bias = front_or_none(call, kBias, in);
+    if (columns.is_cpu() && columns.scalar_type() == at::kFloat && !wants_gradients(in)) {
+      const auto each = bias.defined() ? bias.unsqueeze(1).expand({shape[0], shape[1], shape[2]}) : bias;
+      const auto planes =
+          columns.reshape({shape[0] * shape[1] * shape[2], size[0] * size[1], input[0] * input[1]});
+      out[0] = kernels::add_patches(planes.contiguous(), each.defined() ? each.contiguous() : each, patches)
+                   .reshape(shape);
+      return;
+    }
     const auto y = at::col2im(columns.flatten(0, 1), output, size, dilation, padding, stride);
-    out[0] = add_bias(y.reshape(shape), front_or_none(call, kBias, in));
+    out[0] = add_bias(y.reshape(shape), bias);
   };
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "primitives/kernels/packed_gemm.h"
 #include "primitives/kernels/recurrence.h"
 #include "primitives/recurrent.h"
 #include "primitives/support.h"
@@ -218,24 +219,29 @@ Answer ask_by_member(const Call& call) {
     return refuse("only float32 has such a kernel");
   auto reason = kernels::Recurrence::refusal(gates_of(shape.cell), batch_of(call), hidden_of(call));
   if (!reason.empty()) return refuse(std::move(reason));
+  if (call.operand_at(kX)->type.elements() == 0) return refuse("the sequence is empty");
   answer.offers[0].cost = kernel_cost(total_bytes(call), flops(call));
   return answer;
 }
 
 // The weights of one layer in one direction, as the kernel wants them.
 struct PackedChain {
-  at::Tensor w_ih, w_hh;    ///< [N, I, G·H]; as Recurrence::pack() gives it
-  at::Tensor bias, hidden;  ///< [N, 1, G·H] of the inputs; [N, G·H] of a GRU's hidden part; or undefined
+  at::Tensor w_ih, w_hh;           ///< as PackedGemm::pack() and Recurrence::pack() give them
+  at::Tensor bias, hidden;         ///< [N, G·H] of the inputs and of a GRU's hidden part, or undefined
+  kernels::PackedGemm contribute;  ///< of all of x to the gates
 };
 
-std::vector<PackedChain> packed(const Shape& shape, const kernels::Recurrence& layer,
+// `rows`: steps of all of the batch.
+std::vector<PackedChain> packed(const Shape& shape, const kernels::Recurrence& layer, std::int64_t rows,
                                 const std::vector<at::Tensor>& weights) {
   std::vector<PackedChain> chains;
   for (std::size_t i = 0; i < weights.size(); i += shape.weights) {
-    PackedChain chain{weights[i].transpose(1, 2), layer.pack(weights[i + 1]), {}, {}};
+    const auto& w = weights[i];  // [N, G·H, I]
+    const kernels::PackedGemm contribute(rows, w.size(2), w.size(1));
+    PackedChain chain{contribute.pack(w), layer.pack(weights[i + 1]), {}, {}, contribute};
     if (shape.biases) {
       const auto &b_ih = weights[i + 2], &b_hh = weights[i + 3];
-      chain.bias = (shape.cell == Cell::kGru ? b_ih : b_ih + b_hh).unsqueeze(1);
+      chain.bias = (shape.cell == Cell::kGru ? b_ih : b_ih + b_hh).contiguous();
       if (shape.cell == Cell::kGru) chain.hidden = b_hh.contiguous();
     }
     chains.push_back(std::move(chain));
@@ -248,6 +254,8 @@ Kernel prepare_by_member(const Call& call, const Offer&) {
   const auto x_at = *call.operand_of(kX);
   const auto states = operands_of(call, kStates), weights = operands_of(call, kWeights);
   const kernels::Recurrence layer(gates_of(shape.cell), batch_of(call), hidden_of(call));
+  const auto& x_type = call.operands[x_at].type;
+  const auto rows = x_type.shape[0] * x_type.shape[1];
   std::vector<bool> mapped;
   std::vector<ConcreteType> types;
   for (const auto& operand : call.operands) mapped.push_back(operand.mapped), types.push_back(operand.type);
@@ -261,13 +269,13 @@ Kernel prepare_by_member(const Call& call, const Offer&) {
   std::vector<at::Tensor> constants;
   for (const auto i : weights)
     if (known) constants.push_back(front(i, call.operands[i].constant));
-  return [=, chains = packed(shape, layer, constants)](std::span<const at::Tensor> in,
-                                                       std::span<at::Tensor> out) {
+  return [=, chains = packed(shape, layer, rows, constants)](std::span<const at::Tensor> in,
+                                                             std::span<at::Tensor> out) {
     auto current = chains;
     if (!known) {
       std::vector<at::Tensor> all;
       for (const auto i : weights) all.push_back(front(i, in[i]));
-      current = packed(shape, layer, all);
+      current = packed(shape, layer, rows, all);
     }
     const auto state = [&](std::size_t k, std::int64_t at) {
       return front(states[k], in[states[k]]).select(1, at);
@@ -279,9 +287,7 @@ Kernel prepare_by_member(const Call& call, const Offer&) {
       for (std::int64_t direction = 0; direction < shape.directions; ++direction) {
         const auto at = i * shape.directions + direction;
         const auto& chain = current[static_cast<std::size_t>(at)];
-        const auto rows = with_rows(x);
-        const auto inputs =
-            chain.bias.defined() ? at::baddbmm(chain.bias, rows, chain.w_ih) : at::bmm(rows, chain.w_ih);
+        const auto inputs = chain.contribute.run(with_rows(x).contiguous(), chain.w_ih, chain.bias);
         kernels::Recurrence::State own{state(0, at), states.size() > 1 ? state(1, at) : at::Tensor()};
         directions.push_back(layer.run(inputs.unflatten(1, {x.size(1), x.size(2)}), chain.w_hh, chain.hidden,
                                        shape.time_axis, direction == 1, own));
