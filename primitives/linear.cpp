@@ -111,7 +111,7 @@ Answer ask_packed(const Call& call, bool fused) {
   const auto& weight = call.operand_at(kW)->type;
   auto reason = kernels::PackedGemm::refusal(rows_of(call), weight.shape[1], weight.shape[0]);
   if (!reason.empty()) return refuse(std::move(reason));
-  return offer(front(call, 0.9, fused));
+  return offer(front(call, is_mapped(call, kX) ? 0.9 : 0.7, fused));
 }
 
 // Where the weight is shared, the members' rows are rows of one product.

@@ -94,8 +94,14 @@ class AutoPlanner {
   std::vector<Plan> plans_of(std::int64_t members, bool may_be_alone, std::size_t most) {
     const auto& parts = request_.parts;
     const std::vector<ValueState> inputs(parts.inputs.begin(), parts.inputs.end());
-    if (members == 1 && may_be_alone) return {plan_alone(parts.graph, inputs)};
-    return make_plans(parts.graph, inputs, members, request_.choice, tuner_, most);
+    if (members > 1 || !may_be_alone)
+      return make_plans(parts.graph, inputs, members, request_.choice, tuner_, most);
+    // As the member runs alone; then by strategies, whose kernels may be better than ATen's for one, too.
+    std::vector<Plan> plans{plan_alone(parts.graph, inputs)};
+    if (most > 1)
+      std::ranges::move(make_plans(parts.graph, inputs, 1, request_.choice, tuner_, most - 1),
+                        std::back_inserter(plans));
+    return plans;
   }
 
   std::vector<Plans> plans_of(const Schedule& schedule, std::size_t most) {
@@ -236,7 +242,9 @@ class AutoPlanner {
     const double limit = (least < kLongPass ? kAgain : kNear) * least;
     std::vector<Contender> again, others, added;
     for (auto& one : all) {
-      if (one.time <= kNear * least) add_near_plans(one.planned.schedule, added);
+      // Members apart have run by ATen's kernels only: by ours they may come from further behind.
+      const double near = one.planned.schedule.chunk == 1 ? kAgain : kNear;
+      if (one.time <= near * least) add_near_plans(one.planned.schedule, added);
       (one.time <= limit ? again : others).push_back(std::move(one));
     }
     const auto known = again.size();

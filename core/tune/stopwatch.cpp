@@ -12,7 +12,9 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 // Slower than any moment of the machine makes a function.
-constexpr double kFarBehind = 2;
+constexpr double kFarBehind = 2, kHopelessAtOnce = 3;
+// Rounds of what takes long: other work hardly changes its time.
+constexpr int kLeastOfLong = 3;
 
 double steady_now() {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch())
@@ -38,7 +40,7 @@ struct Runner {
   double spent = 0;
   std::vector<double> samples;  ///< one a round, from the first
   bool failed = false, dropped = false;
-
+  double once = kNever;       ///< the second call, before all rounds
   double last_look = kNever;  ///< of one that was dropped, after all rounds
 
   double time() const { return failed ? kNever : std::min(lower_quartile(samples), last_look); }
@@ -56,15 +58,17 @@ class Race {
  public:
   Race(std::span<const std::function<void()>> functions, const StopwatchOptions& options)
       : options_(options), now_(options.now ? options.now : steady_now) {
-    for (const auto& function : functions) runners_.push_back({&function, 1, 0, {}, false, false});
+    for (const auto& function : functions) runners_.push_back({&function});
   }
 
   std::vector<double> run() {
     for (auto& runner : runners_) guarded(runner, [&] { warm_up(runner); });
+    drop_far_behind();
     const double settled = now_() + options_.patience * 1e9;
     for (int round = 0; round < options_.rounds || (is_open() && now_() < settled); ++round) {
-      if (round >= options_.least_rounds)
-        drop(now_() < settled ? std::max(kFarBehind, options_.hopeless) : options_.hopeless);
+      if (round >= std::min(options_.least_rounds, kLeastOfLong))
+        drop(round < options_.least_rounds,
+             now_() < settled ? std::max(kFarBehind, options_.hopeless) : options_.hopeless);
       for (auto& runner : runners_) {
         if (!runner.dropped) guarded(runner, [&] { sample(runner); });
       }
@@ -103,6 +107,7 @@ class Race {
     runner.spent += time_of(runner, 1);
     const double once = time_of(runner, 1);
     runner.spent += once;
+    runner.once = once;
     runner.repeats =
         static_cast<int>(std::clamp(options_.sample_us * 1e3 / std::max(once, 1.0), 1.0, 1000.0));
   }
@@ -131,9 +136,29 @@ class Race {
                          [](const Runner& runner) { return !runner.failed && !runner.dropped; }) > 1;
   }
 
-  void drop(double hopeless) {
+  // A few calls of it take all the time there is.
+  bool is_long(const Runner& runner) const {
+    return !runner.samples.empty() && runner.samples[0] > options_.seconds_each * 1e9 / 6;
+  }
+
+  // What is long and takes a multiple of the best even in its first call needs no race.
+  void drop_far_behind() {
+    double least = kNever;
+    for (const auto& runner : runners_)
+      if (!runner.failed) least = std::min(least, runner.once);
+    for (auto& runner : runners_) {
+      if (runner.failed || runner.once < kHopelessAtOnce * least ||
+          runner.spent < options_.seconds_each * 1e9 / 3)
+        continue;
+      runner.dropped = true;
+      runner.samples.push_back(runner.once);
+    }
+  }
+
+  void drop(bool only_long, double hopeless) {
     const auto& fastest = best();
     for (auto& runner : runners_) {
+      if (only_long && !is_long(runner)) continue;
       if (is_spent(runner)) runner.dropped = true;
       if (&runner != &fastest && lower_quartile(ratios(runner, fastest)) > hopeless) runner.dropped = true;
     }

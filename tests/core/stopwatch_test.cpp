@@ -65,6 +65,20 @@ TEST(Stopwatch, DoesNotRunTheHopelessForLong) {
   EXPECT_EQ(slow_calls, 2 + options.least_rounds + 1);  // two to warm up, one last look
 }
 
+TEST(Stopwatch, WhatTakesLongIsRunSeldom) {
+  Machine machine;
+  int best_calls = 0, near_calls = 0, far_calls = 0;
+  const std::vector<std::function<void()>> functions{machine.counted(20e6, best_calls),
+                                                     machine.counted(24e6, near_calls),
+                                                     machine.counted(80e6, far_calls)};
+  const auto times = time_in_turns(functions, machine.options());
+  EXPECT_EQ(best_calls, 5);
+  EXPECT_EQ(near_calls, 5);
+  EXPECT_EQ(far_calls, 2);
+  EXPECT_NEAR(times[1], 24e6, 1);
+  EXPECT_NEAR(times[2], 80e6, 1);
+}
+
 TEST(Stopwatch, AMoodThatHitsOneOfTwoPassesBeforeTheRaceIsDecided) {
   // For a tenth of a second the better one takes half as much again, as one with two threads may.
   Machine machine;
