@@ -68,9 +68,8 @@ TEST(Stopwatch, DoesNotRunTheHopelessForLong) {
 TEST(Stopwatch, WhatTakesLongIsRunSeldom) {
   Machine machine;
   int best_calls = 0, near_calls = 0, far_calls = 0;
-  const std::vector<std::function<void()>> functions{machine.counted(20e6, best_calls),
-                                                     machine.counted(24e6, near_calls),
-                                                     machine.counted(80e6, far_calls)};
+  const std::vector<std::function<void()>> functions{
+      machine.counted(20e6, best_calls), machine.counted(24e6, near_calls), machine.counted(80e6, far_calls)};
   const auto times = time_in_turns(functions, machine.options());
   EXPECT_EQ(best_calls, 5);
   EXPECT_EQ(near_calls, 5);
