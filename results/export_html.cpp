@@ -6,6 +6,7 @@
 #include "results/export.h"
 #include "results/json_fields.h"
 #include "results/plot.h"
+#include "results/reliability.h"
 #include "results/table.h"
 
 namespace wide::results {
@@ -27,7 +28,7 @@ table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{padding:.22rem .6rem;text-align:left;border-bottom:1px solid var(--line)}
 .number{text-align:right}.plots{display:flex;flex-wrap:wrap;gap:.6rem}
 .plots svg{border:1px solid var(--line);border-radius:6px}
-.faster{color:#2a8f4a}.slower,.bad{color:#c8402f}code,pre{font-family:ui-monospace,monospace}
+.faster{color:#2a8f4a}.slower,.bad{color:#c8402f}.unreliable{color:#a86400}code,pre{font-family:ui-monospace,monospace}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#8881;padding:.6rem;border-radius:6px}
 .cards{display:flex;flex-wrap:wrap;gap:.6rem;margin:1rem 0}
 .card{border:1px solid var(--line);border-radius:6px;padding:.5rem .9rem}.card b{display:block;font-size:1.25rem}
@@ -160,7 +161,13 @@ void case_table(std::string& out, const std::vector<CaseRecord>& cases) {
       const char* kind = effect == profiler::Effect::kFaster   ? "faster"
                          : effect == profiler::Effect::kSlower ? "slower"
                                                                : "";
-      cell(shown ? std::string(profiler::name(effect)) : "pass", kind);
+      const auto why = unreliable(record);
+      if (why.empty()) {
+        cell(shown ? std::string(profiler::name(effect)) : "pass", kind);
+      } else {
+        cell("inconclusive, " + std::string(kUnreliable) + " (" + escaped_markup(why, 200) + ")",
+             "unreliable");
+      }
     } else {
       cell(std::string(name(record.verdict)) +
                (record.reason.empty() ? "" : ": " + escaped_markup(record.reason, 200)),

@@ -80,7 +80,10 @@ Side planted(Side side, double slow) {
       record.load_1min = 0;
       record.noise_floor = within_a_percent(1);
       record.wide.median_us *= slow;
-      for (auto& rival : record.rivals) rival.speedup = within_a_percent(rival.speedup.value / slow);
+      for (auto& rival : record.rivals) {
+        rival.speedup = within_a_percent(rival.speedup.value / slow);
+        rival.time.median_us = rival.speedup.value * record.wide.median_us;
+      }
     }
   }
   return side;

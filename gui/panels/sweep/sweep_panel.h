@@ -46,6 +46,7 @@ struct SweepPanel {
   Against against = Against::kEager;
   bool fit = false;              ///< the plot is to show everything at the next frame
   std::size_t broken = 0;        ///< cases that failed their proof or could not run
+  std::size_t unreliable = 0;    ///< cases that passed and whose times allow no verdict
   std::string counted_verdicts;  ///< "pass 41, fail 2"
   bool asked = false;            ///< whether the newest run of the database was looked for
   TableView view;

@@ -4,6 +4,7 @@
 #include "formats/error.h"
 #include "gui/panels/sweep/sweep_panel.h"
 #include "gui/views/child.h"
+#include "results/reliability.h"
 
 namespace wide::gui {
 namespace {
@@ -90,9 +91,10 @@ void show_run(SweepPanel& panel, std::shared_ptr<RunData> run) {
   panel.fit = !panel.run || panel.run->run.id != run->run.id || panel.run->cases.size() != run->cases.size();
   panel.run = std::move(run);
   panel.counted_verdicts = totals(panel.run->cases);
-  panel.broken = 0;
+  panel.broken = panel.unreliable = 0;
   for (const auto& record : panel.run->cases) {
     if (meaning(results::name(record.verdict)) == Meaning::kBroken) ++panel.broken;
+    if (!results::unreliable(record).empty()) ++panel.unreliable;
   }
   show_against(panel, panel.against);
 }
