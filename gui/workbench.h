@@ -19,6 +19,7 @@
 
 namespace wide::gui {
 
+struct GraphPanel;
 struct ResultsPanels;
 
 /// Where a panel is docked at first.
@@ -77,7 +78,8 @@ class Workbench {
   Selection selection;
   Session session;
   FileDialog files;
-  std::shared_ptr<ResultsPanels> results;  ///< state of sweep, profile and history
+  std::shared_ptr<ResultsPanels> results;   ///< state of sweep, profile and history
+  std::shared_ptr<GraphPanel> graph_panel;  ///< and of the graph
   Palette palette;
   StatusBar status;
   std::vector<Panel> panels;
