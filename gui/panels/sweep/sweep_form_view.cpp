@@ -133,6 +133,7 @@ SweepForm form_of(const SweepPanel& panel, const Workbench& bench) {
   if (form.modes.empty() && wish.mode != "eager") form.modes = {wish.mode};
   if (!source.subject.empty()) {
     form.subjects = {source.subject};
+    form.preset = kSubjectSizes;  // whose sizes it has
     return form;
   }
   form.subjects.clear();
