@@ -321,14 +321,16 @@ void Workbench::draw_notices(const Ui& ui) {
 }
 
 void Workbench::draw_closing() {
-  constexpr const char* kName = "Work is running###closing";
+  constexpr const char* kName = "Close while work is running?###closing";
   if (closing_ && !ImGui::IsPopupOpen(kName)) ImGui::OpenPopup(kName);
   ImGui::SetNextWindowPos(ImGui::GetMainViewport()->GetWorkCenter(), ImGuiCond_Appearing, {0.5F, 0.5F});
   if (!ImGui::BeginPopupModal(kName, nullptr, ImGuiWindowFlags_AlwaysAutoResize)) return;
   for (const auto& job : jobs.list()) {
     if (job.state < JobState::kDone) ImGui::BulletText("%s", job.title.c_str());
   }
-  ImGui::TextUnformatted("Stop it and close? What is measured so far is kept.");
+  ImGui::TextUnformatted(
+      jobs.measuring() ? "Closing stops it. The cases measured so far are kept: History resumes the run."
+                       : "Closing stops it.");
   if (ImGui::Button("Stop and close")) {
     jobs.cancel_all();
     closed_ = true;
