@@ -257,6 +257,11 @@ void profiles_in_a_child(ImGuiTestContext* ctx) {
   IM_CHECK(data->limits.speedup() > 0);
   for (const auto& node : data->limits.nodes) IM_CHECK(node.roof_us > 0 || node.lost_us == 0);
   picture(ctx, "limits-of-mlp");
+  {
+    const auto store = results::Store::open(database(), results::OpenMode::kReadOnly);
+    IM_CHECK_EQ(store.runs().size(), 1u);  // History has it
+    IM_CHECK_STR_EQ(store.runs().at(0).preset.c_str(), "profile");
+  }
   bench().commands.run("profile.measure_peaks");
   settle(ctx);
   IM_CHECK(panels().profile->data->roofline.has_value());

@@ -30,7 +30,11 @@ void add_running(const Shared& panel, Workbench& bench) {
                       .menu = "Run",
                       .icon = icon::kProfile,
                       .chord = ImGuiKey_F6,
-                      .run = [panel, &bench](const std::string&) { start_profile(panel, bench); },
+                      .run =
+                          [panel, &bench](const std::string&) {
+                            bench.show("profile");
+                            start_profile(panel, bench);
+                          },
                       .refuse =
                           [panel, &bench] {
                             if (running(*panel, bench)) return "a profile is being taken";

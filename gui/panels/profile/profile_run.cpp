@@ -60,14 +60,16 @@ std::vector<std::string> profile_arguments(const ProfilePanel& panel, const Work
 void start_profile(const Shared& panel, Workbench& bench) {
   const auto arguments = profile_arguments(*panel, bench, "");
   const auto program = bench.host.program;
+  const auto database = panel->records->database.string();  // kept there, so that History has it
   panel->job = bench.jobs.start(
-      Lane::kMeasure, "Profile", [panel, arguments, program](const JobContext& context) -> Apply {
+      Lane::kMeasure, "Profile", [panel, arguments, program, database](const JobContext& context) -> Apply {
         const app::TemporaryFolder folder("widebench-profile");
         const auto trace = folder.path() / "trace.json";
         auto words = arguments;
         words.back() = trace.string();
         words.insert(words.begin(), program);
         words.emplace_back("--json");
+        if (!database.empty()) words.insert(words.end(), {"--db", database});
         context.progress(-1, "capturing");
         ChildTask task{.argv = std::move(words)};
         task.cancelled = [&context] { return context.cancelled(); };
@@ -76,7 +78,10 @@ void start_profile(const Shared& panel, Workbench& bench) {
         if (end.code != 0) throw Error("profile", complaint(end));
         auto data = std::make_shared<ProfileData>(read_profile(trace, end.output, step_of(context)));
         data->file.clear();  // it goes with the folder
-        return [panel, data] { show_profile(*panel, data); };
+        return [panel, data] {
+          ++panel->records->revision;
+          show_profile(*panel, data);
+        };
       });
 }
 

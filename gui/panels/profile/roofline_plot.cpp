@@ -135,8 +135,11 @@ void draw_roofline(ProfilePanel& panel, const Ui& ui) {
   line.append(" of the roof on the whole, most time held back by ")
       .append(profiler::name(total.bound))
       .append("; ");
-  line.append(roofline.dtype).append(", ").append(std::to_string(roofline.peaks.threads));
-  line.append(roofline.peaks.threads == 1 ? " thread" : " threads");
+  line.append(roofline.dtype);
+  if (roofline.peaks.threads > 0) {
+    line.append(", ").append(std::to_string(roofline.peaks.threads));
+    line.append(roofline.peaks.threads == 1 ? " thread" : " threads");
+  }
   ImGui::TextUnformatted(line.c_str());
   if (!roofline.doubts.empty()) {
     std::string text = "unreliable: ";

@@ -153,6 +153,15 @@ std::string take_command(SweepPanel& panel, const std::string& line) {
   return "";
 }
 
+std::string kept_form(const SweepPanel& panel) {
+  return command_text(arguments(panel.form));
+}
+
+void take_kept_form(SweepPanel& panel, const std::string& kept) {
+  const bool open_model = panel.open_model;
+  if (!kept.empty() && take_command(panel, kept).empty()) panel.open_model = open_model;
+}
+
 void check_form(SweepPanel& panel, const Workbench& bench) {
   auto form = form_of(panel, bench);
   if (panel.counted == form && parse_counts(panel.counts)) return;

@@ -18,7 +18,9 @@ void draw_actions(SweepPanel& panel, const Ui& ui) {
     std::string label = icon::kRun;
     label.append("  Start");
     if (panel.cases > 0)
-      label.append(": ").append(show_count({static_cast<double>(panel.cases)})).append(" cases");
+      label.append(": ")
+          .append(show_count({static_cast<double>(panel.cases)}))
+          .append(panel.cases == 1 ? " case" : " cases");
     ImGui::PushStyleColor(ImGuiCol_Button, faded(ui.theme.accent, 0.35F));
     command_button(ui, "sweep.start", label.append("###start").c_str());
     ImGui::PopStyleColor();

@@ -64,6 +64,10 @@ void check_form(SweepPanel& panel, const Workbench& bench);
 /// Takes over a command line. Returns what could not be understood.
 std::string take_command(SweepPanel& panel, const std::string& line);
 
+/// The form as a command line to be kept, and back; whether the open model is measured goes with it.
+std::string kept_form(const SweepPanel& panel);
+void take_kept_form(SweepPanel& panel, const std::string& kept);
+
 void start_sweep(const std::shared_ptr<SweepPanel>& panel, Workbench& bench);
 /// Measures what is left of a stored run.
 void resume_sweep(const std::shared_ptr<SweepPanel>& panel, Workbench& bench, std::int64_t run);

@@ -88,7 +88,8 @@ void start(const Shared& panel, Workbench& bench, Sweep sweep) {
 
 void show_run(SweepPanel& panel, std::shared_ptr<RunData> run) {
   run->table.filter(panel.view.filter);
-  panel.fit = !panel.run || panel.run->run.id != run->run.id || panel.run->cases.size() != run->cases.size();
+  panel.fit = panel.fit || !panel.run || panel.run->run.id != run->run.id ||
+              panel.run->cases.size() != run->cases.size();
   panel.run = std::move(run);
   panel.counted_verdicts = totals(panel.run->cases);
   panel.broken = panel.unreliable = 0;
