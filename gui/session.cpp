@@ -130,7 +130,13 @@ void Workbench::show_model(std::shared_ptr<const ModelView> model) {
 
 void Workbench::open_files(const std::vector<std::string>& paths) {
   try {
-    open_source(source_of(paths, session.model ? session.model->source : ModelSource{}));
+    auto source = source_of(paths, session.model ? session.model->source : ModelSource{});
+    // Checkpoints are members of one model: which one, only the person knows.
+    if (source.models.size() > 1 && !source.weights.empty()) {
+      choice_ = std::move(source);
+    } else {
+      open_source(source);
+    }
   } catch (const Error& error) {
     notices.post(Level::kError, "This could not be opened", error.what());
   }
