@@ -63,10 +63,12 @@ std::string why_not_fastest(const NodeView& node) {
   for (const auto& other : node.alternatives) {  // fastest first
     if (other.strategy == node.strategy) continue;
     if (other.microseconds >= node.microseconds) return "";
-    return other.strategy + " takes " + time_text(other.microseconds) +
-           " by itself, less than what AUTO took: AUTO compares whole passes, with the changes of layout "
-           "that "
-           "each choice needs between nodes, and races the best of them";
+    auto why =
+        other.strategy + " takes " + time_text(other.microseconds) +
+        " by itself, less than what AUTO took: AUTO compares whole passes, with the changes of layout that "
+        "each choice needs between nodes";
+    if (node.measured) why += ", and races the best of them";
+    return why;
   }
   return "";
 }

@@ -43,6 +43,20 @@ std::optional<profiler::Roofline> roofline_of(const Trace& trace, const profiler
   return profiler::roofline(trace, structure, peaks, found["dtype"].get<std::string>());
 }
 
+// The trace names nodes in full.
+void set_offers(Trace& trace, const Offers& offers) {
+  std::vector<profiler::NodeOffer> named;
+  for (const auto& node : trace.nodes) {
+    const auto found = std::find_if(offers.begin(), offers.end(), [&](const auto& offer) {
+      return offer.node == selection_name(node.name);
+    });
+    if (found == offers.end()) continue;
+    named.push_back(*found);
+    named.back().node = node.name;
+  }
+  trace.facts[profiler::kOffersFact] = profiler::offers_text(named);
+}
+
 double us(std::int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / kMicrosecond;
 }
@@ -55,14 +69,37 @@ std::string node_name(const Trace& trace, std::int32_t node) {
 
 }  // namespace
 
-ProfileData read_profile(const std::filesystem::path& file, const std::string& report, const Step& step) {
+Offers offers_of(const ModelView& built, const ModelView& planned) {
+  Offers offers;
+  for (const auto& node : built.graph) {
+    if (!node.choosable()) continue;
+    profiler::NodeOffer offer{.node = node.name, .module = node.module};
+    offer.chosen = {node.strategy, node.microseconds, node.measured};
+    const auto add = [&](const std::string& strategy, double microseconds, bool measured) {
+      const auto known = std::find_if(offer.others.begin(), offer.others.end(),
+                                      [&](const auto& one) { return one.strategy == strategy; });
+      if (known == offer.others.end()) offer.others.push_back({strategy, microseconds, measured});
+    };
+    if (const auto* free = planned.find(node.name)) {
+      add(free->strategy, free->microseconds, free->measured);
+      for (const auto& other : free->alternatives)  // fastest first
+        add(other.strategy, other.microseconds, other.measured);
+    }
+    offers.push_back(std::move(offer));
+  }
+  return offers;
+}
+
+ProfileData read_profile(const std::filesystem::path& file, const std::string& report, const Step& step,
+                         const Offers& offers) {
   step(0, "reading the trace");
-  auto data = make_profile(profiler::read_chrome_file(file), report, step);
+  auto data = make_profile(profiler::read_chrome_file(file), report, step, offers);
   data.file = file;
   return data;
 }
 
-ProfileData make_profile(std::vector<Trace> traces, const std::string& report, const Step& step) {
+ProfileData make_profile(std::vector<Trace> traces, const std::string& report, const Step& step,
+                         const Offers& offers) {
   if (traces.empty()) throw Error("trace", "there is no capture in the trace");
   ProfileData data{.traces = std::move(traces),
                    .nodes = node_table({}),
@@ -72,6 +109,7 @@ ProfileData make_profile(std::vector<Trace> traces, const std::string& report, c
   const auto found = std::find_if(data.traces.begin(), data.traces.end(),
                                   [](const Trace& trace) { return trace.contender == "wide"; });
   if (found != data.traces.end()) data.wide = static_cast<std::size_t>(found - data.traces.begin());
+  if (!offers.empty()) set_offers(data.traces[data.wide], offers);
   for (const auto& trace : data.traces) {
     step(0.5, "looking at what ran");
     data.structures.push_back(profiler::structure(trace));

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/bench.h"
 #include "gui/views/table.h"
 #include "gui/views/timeline.h"
 #include "profiler/trace/activity.h"
@@ -42,11 +43,18 @@ struct ProfileData {
 /// Steps of reading, for progress; throws what ends it.
 using Step = std::function<void(double fraction, const char* what)>;
 
+/// What AUTO knows of the nodes of an open model: a plan that was chosen or loaded has no others beside it.
+/// `NodeOffer::node` as the selection names nodes.
+using Offers = std::vector<profiler::NodeOffer>;
+Offers offers_of(const ModelView& built, const ModelView& planned);
+
 /// `report`: what `widebench profile --json --roofline` printed, for its roofline; may be empty. Throws
 /// wide::Error.
-ProfileData read_profile(const std::filesystem::path& file, const std::string& report, const Step& step);
+ProfileData read_profile(const std::filesystem::path& file, const std::string& report, const Step& step,
+                         const Offers& offers = {});
 /// The same from traces in memory.
-ProfileData make_profile(std::vector<profiler::Trace> traces, const std::string& report, const Step& step);
+ProfileData make_profile(std::vector<profiler::Trace> traces, const std::string& report, const Step& step,
+                         const Offers& offers = {});
 
 /// "batch_norm" of "%batch_norm aten.conv2d.default": as the selection names nodes.
 std::string selection_name(std::string_view trace_node);

@@ -229,6 +229,11 @@ void the_open_model_is_profiled_as_it_is(ImGuiTestContext* ctx) {
     seen += shown->kind == "conv2d" ? 1 : 0;
   }
   IM_CHECK_GT(seen, 0u);
+  // What runs one member after the other could run otherwise, and Limits says so.
+  bool other = false;
+  for (const auto& limit : data.limits.nodes)
+    other = other || (limit.strategy == "sequential" && limit.action.what.starts_with("strategy "));
+  IM_CHECK(other);
   const auto words = gui::profile_arguments(*panels().profile, bench(), "t.json");
   IM_CHECK(std::find(words.begin(), words.end(), "ci") != words.end());
   IM_CHECK(gui::form_of(*panels().sweep, bench()).preset == "ci");

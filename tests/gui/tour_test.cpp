@@ -239,8 +239,8 @@ void sweep_again(ImGuiTestContext* ctx) {
 void compare(ImGuiTestContext* ctx) {
   click_tab(ctx, "History");
   settle(ctx);
-  IM_CHECK_EQ(panels().history->data->runs.size(), 2U);
-  ctx->ItemClick("//###History/##runs/$$1/##row");  // the earlier one: the newest stands first
+  IM_CHECK_EQ(panels().history->data->runs.size(), 3U);  // two sweeps, and the profile between them
+  ctx->ItemClick("//###History/##runs/$$2/##row");       // the earlier one: the newest stands first
   settle(ctx);
   IM_CHECK(panels().history->run != nullptr);
   ctx->KeyDown(ImGuiMod_Ctrl);

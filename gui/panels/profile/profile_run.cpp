@@ -60,9 +60,13 @@ std::vector<std::string> profile_arguments(const ProfilePanel& panel, const Work
 void start_profile(const Shared& panel, Workbench& bench) {
   const auto arguments = profile_arguments(*panel, bench, "");
   const auto program = bench.host.program;
+  Offers offers;
+  if (const auto& session = bench.session; panel->form.open_model && session.model && session.planned)
+    offers = offers_of(*session.model, *session.planned);
   const auto database = panel->records->database.string();  // kept there, so that History has it
   panel->job = bench.jobs.start(
-      Lane::kMeasure, "Profile", [panel, arguments, program, database](const JobContext& context) -> Apply {
+      Lane::kMeasure, "Profile",
+      [panel, arguments, program, database, offers](const JobContext& context) -> Apply {
         const app::TemporaryFolder folder("widebench-profile");
         const auto trace = folder.path() / "trace.json";
         auto words = arguments;
@@ -76,7 +80,7 @@ void start_profile(const Shared& panel, Workbench& bench) {
         const auto end = run_child(task);
         if (end.cancelled) throw JobCancelled();
         if (end.code != 0) throw Error("profile", complaint(end));
-        auto data = std::make_shared<ProfileData>(read_profile(trace, end.output, step_of(context)));
+        auto data = std::make_shared<ProfileData>(read_profile(trace, end.output, step_of(context), offers));
         data->file.clear();  // it goes with the folder
         return [panel, data] {
           ++panel->records->revision;

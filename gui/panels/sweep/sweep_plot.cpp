@@ -75,7 +75,7 @@ void setup(const Ui& ui, const std::vector<Series>& all, bool fit) {
   const double span = limits.high - limits.low;
   // As many as stand above one another, at powers of two or simple parts of them.
   const double room = std::max(2.0, ImGui::GetContentRegionAvail().y / (2.2 * em()));
-  double step = 0.25;
+  double step = 0.0625;
   while (span / step > room) step *= 2;
   for (double at = std::floor(limits.low / step) * step; at <= limits.high + step; at += step)
     ticks.push_back(at);
