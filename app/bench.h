@@ -23,6 +23,9 @@ struct ModelSource {
   bool operator==(const ModelSource&) const = default;
 };
 
+/// The preset whose sizes an open built-in subject has.
+inline constexpr const char* kSubjectSizes = "ci";
+
 /// "resblock", or the stem of the model's file.
 std::string title(const ModelSource& source);
 /// As options of the command line: "--model m.pt2 --weights a.safetensors", or "resblock -n 4".
@@ -114,6 +117,7 @@ struct ModelView {
   std::vector<std::string> outputs;                    ///< names of the values it returns
   std::vector<StageView> stages;
   std::string schedule;
+  std::string plan;  ///< as `widebench plan -o FILE` writes it, so that another process runs the very same
   std::vector<ScheduleView> schedules;
   double pass_us = 0;  ///< of a pass, summed over nodes and conversions
   double build_milliseconds = 0;

@@ -7,6 +7,7 @@
 
 #include "app/exit_code.h"
 #include "profiler/random.h"
+#include "results/reliability.h"
 
 namespace wide::app {
 namespace {
@@ -85,7 +86,7 @@ Headline headline(const std::vector<results::CaseRecord>& cases, const std::stri
     if (!strategy.empty() && record.strategy != strategy) continue;
     ++result.verdicts[record.verdict];
     const bool measured = usable(record.speedup) && usable(record.speedup_best_rival);
-    const bool disturbed = record.verdict == Verdict::kPass && !record.circumstances.disturbed.empty();
+    const bool disturbed = !results::unreliable(record).empty();
     result.disturbed += disturbed;
     if (disturbed) ++result.against_best_rival[Effect::kInconclusive];
     if (record.verdict != Verdict::kPass || !measured || disturbed) continue;
@@ -126,9 +127,8 @@ std::string text(const Headline& headline) {
   }
   if (headline.disturbed > 0) {
     lines += fmt::format(
-        "{} passed cases were disturbed by other work, twice, and are left out of the means: measure them "
-        "again "
-        "on a quieter machine\n",
+        "{} passed cases were disturbed by other work or show no more than noise, and are left out of the "
+        "means: measure them again on a quieter machine\n",
         headline.disturbed);
   }
   const int without = count(headline.verdicts, Verdict::kPass) - headline.measured - headline.disturbed;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
@@ -14,6 +15,7 @@
 #include "app/devices.h"
 #include "app/made_up_inputs.h"
 #include "app/member_copies.h"
+#include "app/plan_file.h"
 #include "core/aten/torch_bridge.h"
 #include "core/ir/compare.h"
 #include "core/ir/text.h"
@@ -174,7 +176,7 @@ StrategyChoice choice_of(const gui::BuildWish& wish) {
 
 // Sizes as `widebench plan NAME` takes them, so that what it measured is found again.
 std::map<std::string, std::int64_t> sizes_of(const std::string& subject) {
-  const auto preset = presets::read_preset(presets::find_preset("ci"), {});
+  const auto preset = presets::read_preset(presets::find_preset(gui::kSubjectSizes), {});
   for (const auto& spec : preset.cases) {
     if (spec.subject == subject) return spec.shape;
   }
@@ -377,6 +379,7 @@ class ModelBench final : public gui::Bench {
     view.constant = cover.constant, view.conversions = cover.conversions, view.copies = cover.copies;
     view.sequential_ops = cover.sequential_ops;
     view.schedule = cover.schedule;
+    view.plan = to_json(store(build.optimized, model.members(), build.planned)).dump(1) + "\n";
     view.pass_us = build.plan().cost / 1e3;
     view.build_milliseconds = build.milliseconds;
     const auto& graph = build.optimized;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/model_hash.h"
 #include "app/sweep_job.h"
+#include "formats/error.h"
 #include "presets/sweep.h"
 #include "profiler/trace/chrome_export.h"
 #include "profiler/trace/chrome_import.h"
@@ -61,6 +63,35 @@ std::vector<profiler::Trace> read_captures(const results::Store& store, const Ca
   std::stable_partition(traces.begin(), traces.end(),
                         [](const profiler::Trace& trace) { return trace.contender == kWide; });
   return traces;
+}
+
+std::vector<results::CaseLimits> limits_of(const results::Store& store, std::int64_t run) {
+  std::vector<results::CaseLimits> all;
+  for (const auto& captured : captured_cases(store, run)) {
+    try {
+      const auto traces = read_captures(store, captured);
+      const auto& wide = traces.at(0);
+      if (wide.contender != "wide") continue;
+      const auto structure = profiler::structure(wide);
+      std::optional<profiler::Comparison> comparison;
+      for (std::size_t i = 1; i < traces.size() && !comparison; ++i) {
+        const auto theirs = profiler::structure(traces[i]);
+        if (theirs.has_passes && structure.has_passes)
+          comparison = profiler::compare(wide, structure, traces[i], theirs);
+      }
+      std::optional<profiler::Roofline> roofline;
+      const auto peaks = wide.facts.find(profiler::kPeaksFact), dtype = wide.facts.find("dtype");
+      if (peaks != wide.facts.end()) {
+        roofline = profiler::roofline(wide, structure, profiler::peaks_from_text(peaks->second),
+                                      dtype == wide.facts.end() ? "" : dtype->second);
+      }
+      all.push_back({captured.key, profiler::limits(wide, structure, comparison ? &*comparison : nullptr,
+                                                    roofline ? &*roofline : nullptr)});
+    } catch (const Error&) {
+      continue;  // a report of the rest is better than none
+    }
+  }
+  return all;
 }
 
 void name_captures(nlohmann::json& report, const results::Store& store, std::int64_t run) {

@@ -10,6 +10,7 @@
 
 #include "presets/case.h"
 #include "profiler/trace/trace.h"
+#include "results/export.h"
 #include "results/store.h"
 
 namespace wide::app {
@@ -34,6 +35,9 @@ bool only_captured(const results::Store& store, const results::RunSummary& run);
 
 /// Wide first, then its rivals by name. Throws wide::Error when a trace is damaged.
 std::vector<profiler::Trace> read_captures(const results::Store& store, const CapturedCase& captured);
+
+/// Which operations hold the speed-up of a run's captured cases back; damaged captures are left out.
+std::vector<results::CaseLimits> limits_of(const results::Store& store, std::int64_t run);
 
 /// Adds to each case of a report the names of its captures. The captures themselves are in no report.
 void name_captures(nlohmann::json& report, const results::Store& store, std::int64_t run);

@@ -71,8 +71,14 @@ std::vector<const Command*> search(const Commands& commands, std::string_view qu
   std::vector<std::pair<int, const Command*>> found;
   for (const auto& command : commands.all()) {
     const int by_id = distance(command.id, query);
-    const int cost = std::min(distance(command.title, query), by_id == kNoMatch ? kNoMatch : by_id + 5);
-    if (cost != kNoMatch) found.emplace_back(cost, &command);
+    const int by_words = command.words.empty() ? kNoMatch : distance(command.words, query);
+    int cost = std::min(distance(command.title, query), by_id == kNoMatch ? kNoMatch : by_id + 5);
+    cost = std::min(cost, by_words == kNoMatch ? kNoMatch : by_words + 2);
+    if (cost == kNoMatch) continue;
+    // What cannot run now comes behind all that can.
+    constexpr int kBehind = 1'000'000;
+    const bool behind = !query.empty() && command.refuse && !command.refuse().empty();
+    found.emplace_back(behind ? cost + kBehind : cost, &command);
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

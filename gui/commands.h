@@ -15,6 +15,7 @@ struct Command {
   std::string title;  ///< "Start the sweep": what menu and palette show
   std::string menu;   ///< top-level menu it stands in ("Run"); empty: palette only
   std::string icon;   ///< a glyph of the icon font, may be empty
+  std::string words;  ///< other words that find it: "light theme"
   int chord = 0;      ///< ImGuiKeyChord; 0: none
   /// `argument` is empty from menu, palette and shortcut. Runs on the window's thread and must not take long.
   std::function<void(const std::string& argument)> run;

@@ -26,7 +26,7 @@ struct JobCancelled : std::runtime_error {
 using Apply = std::function<void()>;
 
 /// Jobs of one lane run one after the other. While a kMeasure job runs no kEngine job does, and the window
-/// draws at most one frame a second: timings are not disturbed by us.
+/// draws one frame a second while nobody touches it: timings are not disturbed by us.
 enum class Lane {
   kEngine,   ///< models: loading, planning, building, validating
   kMeasure,  ///< a child process that takes timings

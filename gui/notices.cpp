@@ -7,7 +7,7 @@ namespace wide::gui {
 namespace {
 
 constexpr std::size_t kLines = 5000;
-constexpr double kSeconds = 6;
+constexpr double kSeconds = 6, kWarningSeconds = 20;
 
 const char* word(Level level) {
   switch (level) {
@@ -29,8 +29,10 @@ void Notices::post(Level level, std::string title, std::string text) {
   auto whole = title;
   if (!text.empty()) whole.append(": ").append(text);
   log(level, std::move(whole));
-  const bool stays = level >= Level::kWarning;
-  shown_.push_back({++last_id_, level, std::move(title), std::move(text), stays ? -1 : now_ + kSeconds});
+  const double until = level == Level::kError     ? -1
+                       : level == Level::kWarning ? now_ + kWarningSeconds
+                                                  : now_ + kSeconds;
+  shown_.push_back({++last_id_, level, std::move(title), std::move(text), until});
   if (shown_.size() > 5) shown_.erase(shown_.begin());  // the log has them all
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the person should know: notices that stay until they are dismissed, and the log of all that happened.
+// What the person should know: notices, and the log of all that happened.
 
 #include <cstdint>
 #include <deque>
@@ -28,7 +28,8 @@ struct Notice {
 /// Used on the window's thread only: jobs post through JobContext::post.
 class Notices {
  public:
-  /// Shows a notice and writes it to the log. Errors and warnings stay; others go after six seconds.
+  /// Shows a notice and writes it to the log. Errors stay; warnings go after twenty
+  /// seconds, others after six. The log has them all.
   void post(Level level, std::string title, std::string text = {});
   void log(Level level, std::string text);
   void dismiss(std::uint64_t id);

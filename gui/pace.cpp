@@ -1,6 +1,7 @@
 #include "gui/pace.h"
 
 #include <GLFW/glfw3.h>
+#include <imgui_internal.h>
 
 namespace wide::gui {
 
@@ -8,11 +9,15 @@ void Pace::wait(const Workbench& bench) const {
   const auto seconds_since = [](Clock::time_point when) {
     return std::chrono::duration<double>(Clock::now() - when).count();
   };
-  if (bench.jobs.measuring()) {
-    for (double left = kWhileMeasuring; left > 0; left = kWhileMeasuring - seconds_since(last_frame_))
-      glfwWaitEventsTimeout(left);
-  } else if (seconds_since(last_event_) < kLively) {
+  const bool waiting = !ImGui::GetCurrentContext()->InputEventsQueue.empty();  // input for the next frame
+  if (waiting || seconds_since(last_event_) < kLively) {
     glfwPollEvents();
+  } else if (bench.jobs.measuring()) {
+    double left = kWhileMeasuring - seconds_since(last_frame_);
+    while (left > 0 && seconds_since(last_event_) >= kLively) {
+      glfwWaitEventsTimeout(left);
+      left = kWhileMeasuring - seconds_since(last_frame_);
+    }
   } else if (bench.jobs.busy()) {
     glfwWaitEventsTimeout(kWhileWorking);
   } else if (ImGui::GetIO().WantTextInput) {

@@ -14,7 +14,7 @@ void add_panels(Workbench& bench) {
   const auto models = std::make_shared<ModelsPanel>();
   bench.add_panel({"models", "Models", icon::kModels, Place::kLeft,
                    [models, &bench](const Ui& ui) { draw(*models, bench, ui); }});
-  const auto graph = std::make_shared<GraphPanel>();
+  const auto graph = bench.graph_panel = std::make_shared<GraphPanel>();
   add_commands(*graph, bench);
   bench.add_panel({"graph", "Graph", icon::kGraph, Place::kMiddle,
                    [graph, &bench](const Ui& ui) { draw(*graph, bench, ui); }});

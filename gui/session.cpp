@@ -2,11 +2,17 @@
 #include "gui/session.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cctype>
 #include <chrono>
 #include <cstdio>
+#include <span>
 
+#include "app/capture/peaks_folder.h"
 #include "formats/error.h"
+#include "formats/file.h"
+#include "gui/paths.h"
 #include "gui/workbench.h"
 #include "presets/process.h"
 
@@ -27,6 +33,60 @@ std::string chosen(const BuildWish& wish, const NodeView& node) {
     if (const auto found = wish.by_kind.find(kind); found != wish.by_kind.end()) return found->second;
   }
   return wish.all;
+}
+
+std::optional<double> Session::estimated_us(const NodeView& node) const {
+  if (!model) return std::nullopt;
+  const auto wanted = chosen(wish, node);
+  const auto* now = model->find(node.name);
+  if (now == nullptr || wanted == chosen(model->wish, node) || wanted == now->strategy) return std::nullopt;
+  const auto* found = offers(node.name);
+  const auto& offer = found != nullptr ? *found : *now;
+  if (wanted == "auto" || wanted == offer.strategy) return offer.microseconds;
+  for (const auto& other : offer.alternatives) {  // fastest first
+    if (other.strategy == wanted) return other.microseconds;
+  }
+  return std::nullopt;
+}
+
+double Session::estimated_pass_us() const {
+  if (!model) return 0;
+  double us = model->pass_us;
+  for (const auto& node : model->graph) {
+    if (!node.choosable()) continue;
+    if (const auto then = estimated_us(node)) us += *then - node.microseconds;
+  }
+  return std::max(0.0, us);
+}
+
+std::string why_not_fastest(const NodeView& node) {
+  for (const auto& other : node.alternatives) {  // fastest first
+    if (other.strategy == node.strategy) continue;
+    if (other.microseconds >= node.microseconds) return "";
+    auto why =
+        other.strategy + " takes " + time_text(other.microseconds) +
+        " by itself, less than what AUTO took: AUTO compares whole passes, with the changes of layout that "
+        "each choice needs between nodes";
+    if (node.measured) why += ", and races the best of them";
+    return why;
+  }
+  return "";
+}
+
+std::filesystem::path plan_file(const ModelView& model) {
+  const auto folder = app::peaks_folder().parent_path() / "plans";
+  std::string name = model.name;
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  name.append("-").append(std::to_string(std::hash<std::string>{}(model.plan))).append(".plan.json");
+  const auto file = folder / name;
+  try {
+    std::filesystem::create_directories(folder);
+    formats::replace_file(file, std::array{std::as_bytes(std::span(model.plan))});
+  } catch (const std::exception& error) {
+    throw Error("plan", shown_path(file) + ": the plan of the open model cannot be written: " + error.what());
+  }
+  return file;
 }
 
 void Session::note_changes() {
@@ -72,7 +132,13 @@ void Workbench::show_model(std::shared_ptr<const ModelView> model) {
 
 void Workbench::open_files(const std::vector<std::string>& paths) {
   try {
-    open_source(source_of(paths, session.model ? session.model->source : ModelSource{}));
+    auto source = source_of(paths, session.model ? session.model->source : ModelSource{});
+    // Checkpoints are members of one model: which one, only the person knows.
+    if (source.models.size() > 1 && !source.weights.empty()) {
+      choice_ = std::move(source);
+    } else {
+      open_source(source);
+    }
   } catch (const Error& error) {
     notices.post(Level::kError, "This could not be opened", error.what());
   }

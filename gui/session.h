@@ -1,6 +1,7 @@
 #pragma once
 // The open model as all panels see it, and what may be done with it.
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,10 +32,23 @@ struct Session {
   /// Takes back the last change, or makes it again; nothing where there is none.
   void undo();
   void redo();
+  /// What the node would take as it is chosen now, where that is not how it is built; nothing: it is built
+  /// so, or no time is known. An estimate even of measured strategies: other nodes, layouts and threads
+  /// matter.
+  std::optional<double> estimated_us(const NodeView& node) const;
+  /// A pass with all that is chosen and not built yet; what is not known counts as it is.
+  double estimated_pass_us() const;
   bool edited() const { return model && !(wish == model->wish); }
   /// The node as AUTO sees it, with all it could be run by; null where there is none.
   const NodeView* offers(const std::string& node) const { return planned ? planned->find(node) : nullptr; }
 };
+
+/// The plan of an open model as a file, for other processes; the same file for the same plan. Throws
+/// wide::Error when it cannot be written.
+std::filesystem::path plan_file(const ModelView& model);
+
+/// Why AUTO took a strategy though another takes less by itself; empty: none does.
+std::string why_not_fastest(const NodeView& node);
 
 /// What the user chose for a node: by value, then by kind, then for all. "auto" where nothing was.
 std::string chosen(const BuildWish& wish, const NodeView& node);

@@ -62,6 +62,10 @@ Settings read_settings(const std::filesystem::path& file) {
     settings.dark = document.value("dark", true);
     settings.scale = std::clamp(document.value("scale", 1.0), 0.5, 3.0);
     settings.layout = document.value("layout", std::string());
+    settings.open = document.value("open", false);
+    settings.width = std::clamp(document.value("width", 0), 0, 8192);
+    settings.height = std::clamp(document.value("height", 0), 0, 8192);
+    settings.sweep = document.value("sweep", std::string());
     for (const auto& one : document.value("recent", json::array())) {
       if (settings.recent.size() < kRecent) settings.recent.push_back(source_from(one));
     }
@@ -76,11 +80,9 @@ Settings read_settings(const std::filesystem::path& file) {
 
 std::string write_settings(const std::filesystem::path& file, const Settings& settings) {
   if (file.empty()) return "there is no home folder to keep them in";
-  json document{{"schema_version", 1},
-                {"dark", settings.dark},
-                {"scale", settings.scale},
-                {"layout", settings.layout},
-                {"recent", json::array()}};
+  json document{{"schema_version", 1},       {"dark", settings.dark},   {"scale", settings.scale},
+                {"layout", settings.layout}, {"open", settings.open},   {"width", settings.width},
+                {"height", settings.height}, {"sweep", settings.sweep}, {"recent", json::array()}};
   for (const auto& source : settings.recent) document["recent"].push_back(to_json(source));
   std::error_code error;
   std::filesystem::create_directories(file.parent_path(), error);

@@ -14,6 +14,9 @@ struct Settings {
   double scale = 1;                 ///< of the text, beside the display's own scale; [0.5, 3]
   std::vector<ModelSource> recent;  ///< newest first, at most 8
   std::string layout;               ///< as ImGui writes it; empty: the default
+  bool open = false;                ///< the newest of `recent` was open when the window was closed
+  int width = 0, height = 0;        ///< of the window, pixels; 0: the default
+  std::string sweep;                ///< what to measure, as a command line; empty: the default
 
   /// Puts a source first.
   void remember(const ModelSource& source);

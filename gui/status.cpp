@@ -6,9 +6,11 @@
 #include <thread>
 
 #include "formats/error.h"
+#include "gui/icons.h"
 #include "gui/panels/shared/results_panels.h"
 #include "gui/views/quantity.h"
 #include "gui/workbench.h"
+#include "results/reliability.h"
 
 namespace wide::gui {
 namespace {
@@ -50,15 +52,20 @@ std::string noise_tooltip(const StatusBar& status) {
       .append(" cases");
   if (status.noise->run > 0)
     text.append(" of run ").append(std::to_string(status.noise->run)).append(", the newest of this machine");
-  return text.append(". A smaller difference means nothing.");
+  text.append(". A smaller difference means nothing.");
+  if (unreliable(*status.noise))
+    text.append(" That much noise allows no verdict: close what else runs here, then measure again.");
+  return text;
 }
 
 }  // namespace
 
 std::string noise_text(const StatusBar& status) {
   if (!status.fault.empty()) return "noise not known";
-  return status.noise ? std::string("noise ").append(show_share({status.noise->share}))
-                      : "noise not measured";
+  if (!status.noise) return "noise not measured";
+  auto text = std::string("noise ").append(show_share({status.noise->share}));
+  if (!unreliable(*status.noise)) return text;
+  return std::string(icon::kWarning).append(" ").append(text).append(", ").append(results::kUnreliable);
 }
 
 void update(StatusBar& status, Workbench& bench) {
@@ -117,9 +124,12 @@ void draw_status(const StatusBar& status, const Ui& ui) {
     ImGui::TextUnformatted(kBetween.data());
     ImGui::SameLine(0, 0);
   }
-  ImGui::TextUnformatted(noise_text(status).c_str());
-  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(noise_tooltip(status));
   ImGui::PopStyleColor();
+  const bool doubtful = status.noise && unreliable(*status.noise);
+  ImGui::PushStyleColor(ImGuiCol_Text, doubtful ? ui.theme.warning : ui.theme.faint);
+  ImGui::TextUnformatted(noise_text(status).c_str());
+  ImGui::PopStyleColor();
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(noise_tooltip(status));
 }
 
 }  // namespace wide::gui

@@ -136,11 +136,21 @@ std::string no_display(const std::string& problem) {
          (std::getenv("DISPLAY") || std::getenv("WAYLAND_DISPLAY") ? "" : "; no display is set ($DISPLAY)");
 }
 
+// The size that the window had, unless another one is asked for.
+WindowOptions sized(WindowOptions options, const Settings& settings) {
+  const WindowOptions usual;
+  const bool asked = options.width != usual.width || options.height != usual.height;
+  if (asked || settings.width < 320 || settings.height < 240) return options;
+  options.width = settings.width, options.height = settings.height;
+  return options;
+}
+
 }  // namespace
 
 WindowEnd run_window(const Host& host, const WindowOptions& options) {
   std::string problem;
-  Display display(options, problem);
+  const auto kept = options.demo || !options.screenshot.empty() ? std::filesystem::path() : settings_file();
+  Display display(sized(options, kept.empty() ? Settings{} : read_settings(kept)), problem);
   if (!problem.empty()) return {.exit_code = 2, .error = no_display(problem), .no_display = true};
   display.start_imgui();
   const auto file = options.demo ? std::filesystem::path() : settings_file();
@@ -170,6 +180,8 @@ WindowEnd run_window(const Host& host, const WindowOptions& options) {
   if (!options.files.empty()) bench.open_files(options.files);
   const auto subject = options.subject.empty() && options.demo ? std::string("resblock") : options.subject;
   if (!subject.empty()) bench.open_source({.subject = subject});
+  const bool asked = !options.files.empty() || !subject.empty() || !options.screenshot.empty();
+  if (!options.demo && options.screenshot.empty()) bench.restore(!asked);
   if (!options.panel.empty() && !bench.show(options.panel)) {
     std::string names;
     for (const auto& panel : bench.panels) names.append(names.empty() ? "" : ", ").append(panel.id);
@@ -182,6 +194,8 @@ WindowEnd run_window(const Host& host, const WindowOptions& options) {
   std::size_t size = 0;
   const char* layout = ImGui::SaveIniSettingsToMemory(&size);
   bench.settings.layout.assign(layout, size);
+  glfwGetWindowSize(display.window, &bench.settings.width, &bench.settings.height);
+  bench.note_what_is_open();
   keep();
   return {};
 }

@@ -64,10 +64,12 @@ const profiler::Facts& Workbench::machine() const {
 
 void Workbench::add_panel(Panel panel) {
   const auto id = panel.id;
+  const auto number = static_cast<int>(panels.size());  // keys 1 to 9, in the order of the work
   commands.add({.id = "view." + id,
                 .title = "Show " + panel.title,
                 .menu = "View",
                 .icon = panel.icon,
+                .chord = number < 9 ? ImGuiKey_1 + number : 0,
                 .run = [this, id](const std::string&) { show(id); }});
   panels.push_back(std::move(panel));
 }
@@ -149,6 +151,7 @@ void Workbench::frame(double now) {
   palette.draw(seen);
   draw_help(seen);
   draw_closing();
+  draw_choice();
   draw_notices(seen);
 }
 
@@ -320,15 +323,44 @@ void Workbench::draw_notices(const Ui& ui) {
   }
 }
 
+void Workbench::draw_choice() {
+  constexpr const char* kName = "Which model?###choose_model";
+  if (!choice_) return;
+  if (!ImGui::IsPopupOpen(kName)) ImGui::OpenPopup(kName);
+  ImGui::SetNextWindowPos(ImGui::GetMainViewport()->GetWorkCenter(), ImGuiCond_Appearing, {0.5F, 0.5F});
+  if (!ImGui::BeginPopupModal(kName, nullptr, ImGuiWindowFlags_AlwaysAutoResize)) return;
+  ImGui::Text("The %d checkpoints are members of one of these models:",
+              static_cast<int>(choice_->weights.size()));
+  std::optional<ModelSource> wanted;
+  for (std::size_t i = 0; i < choice_->models.size(); ++i) {
+    const auto label =
+        std::filesystem::path(choice_->models[i]).filename().string() + "###model_" + std::to_string(i);
+    if (ImGui::Selectable(label.c_str(), false, ImGuiSelectableFlags_NoAutoClosePopups)) {
+      wanted = *choice_;
+      wanted->models = {choice_->models[i]};
+    }
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(choice_->models[i]);
+  }
+  const bool none = ImGui::Button("Open none###none") || ImGui::IsKeyPressed(ImGuiKey_Escape);
+  if (none || wanted) {
+    choice_.reset();
+    ImGui::CloseCurrentPopup();
+  }
+  ImGui::EndPopup();
+  if (wanted) open_source(*wanted);
+}
+
 void Workbench::draw_closing() {
-  constexpr const char* kName = "Work is running###closing";
+  constexpr const char* kName = "Close while work is running?###closing";
   if (closing_ && !ImGui::IsPopupOpen(kName)) ImGui::OpenPopup(kName);
   ImGui::SetNextWindowPos(ImGui::GetMainViewport()->GetWorkCenter(), ImGuiCond_Appearing, {0.5F, 0.5F});
   if (!ImGui::BeginPopupModal(kName, nullptr, ImGuiWindowFlags_AlwaysAutoResize)) return;
   for (const auto& job : jobs.list()) {
     if (job.state < JobState::kDone) ImGui::BulletText("%s", job.title.c_str());
   }
-  ImGui::TextUnformatted("Stop it and close? What is measured so far is kept.");
+  ImGui::TextUnformatted(
+      jobs.measuring() ? "Closing stops it. The cases measured so far are kept: History resumes the run."
+                       : "Closing stops it.");
   if (ImGui::Button("Stop and close")) {
     jobs.cancel_all();
     closed_ = true;

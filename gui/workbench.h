@@ -19,6 +19,7 @@
 
 namespace wide::gui {
 
+struct GraphPanel;
 struct ResultsPanels;
 
 /// Where a panel is docked at first.
@@ -56,6 +57,11 @@ class Workbench {
   /// Lets a child process time what no earlier run has timed, then builds with what it found.
   void measure();
 
+  /// What was open and what was to be measured when the window was closed, out of the settings.
+  void restore(bool model);
+  /// And into them.
+  void note_what_is_open();
+
   /// Asks first when work goes on.
   void ask_to_close();
   bool closed() const { return closed_; }
@@ -77,7 +83,8 @@ class Workbench {
   Selection selection;
   Session session;
   FileDialog files;
-  std::shared_ptr<ResultsPanels> results;  ///< state of sweep, profile and history
+  std::shared_ptr<ResultsPanels> results;   ///< state of sweep, profile and history
+  std::shared_ptr<GraphPanel> graph_panel;  ///< and of the graph
   Palette palette;
   StatusBar status;
   std::vector<Panel> panels;
@@ -94,6 +101,7 @@ class Workbench {
   bool is_compact() const;
   void draw_notices(const Ui& ui);
   void draw_closing();
+  void draw_choice();
   void draw_help(const Ui& ui);
   void show_model(std::shared_ptr<const ModelView> model);
   void change_scale(double scale);
@@ -103,6 +111,7 @@ class Workbench {
   bool compact_ = false;  ///< as it was when panels were last laid out
   bool restyle_ = true, reset_layout_ = false, laid_out_ = false;
   bool closing_ = false, closed_ = false, help_ = false;
+  std::optional<ModelSource> choice_;  ///< models of a folder, of which one is to be chosen
   mutable std::optional<profiler::Facts> machine_;
 
  public:

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "gui/icons.h"
+#include "gui/panels/shared/results_panels.h"
 #include "gui/workbench.h"
 
 namespace wide::gui {
@@ -85,6 +86,7 @@ void Workbench::add_view_commands() {
   commands.add({.id = "view.theme",
                 .title = "Dark theme",
                 .menu = "View",
+                .words = "Light theme",
                 .run =
                     [this](const std::string& wanted) {
                       settings.dark = wanted.empty() ? !settings.dark : wanted == "dark";
@@ -115,6 +117,16 @@ void Workbench::add_view_commands() {
                 .run = [this](const std::string&) { reset_layout_ = true; }});
 }
 
+void Workbench::restore(bool model) {
+  take_kept_form(*results->sweep, settings.sweep);
+  if (model && settings.open && !settings.recent.empty()) open_source(settings.recent.front());
+}
+
+void Workbench::note_what_is_open() {
+  settings.sweep = kept_form(*results->sweep);
+  settings.open = session.model != nullptr;
+}
+
 void Workbench::draw_help(const Ui& ui) {
   constexpr const char* kName = "Keyboard shortcuts###help";
   if (help_ && !ImGui::IsPopupOpen(kName)) ImGui::OpenPopup(kName);
@@ -129,6 +141,18 @@ void Workbench::draw_help(const Ui& ui) {
       ImGui::TextUnformatted(command.title.c_str());
       ImGui::TableNextColumn();
       ImGui::TextUnformatted(chord_text(command.chord).c_str());
+    }
+    constexpr std::pair<const char*, const char*> kOfPanels[] = {
+        {"Timeline: zoom at the mouse", "wheel"},           {"Timeline, Graph: move", "drag, arrows"},
+        {"Timeline: measure a stretch", "Shift+drag"},      {"Timeline: show everything", "F"},
+        {"Timeline: zoom to the selection", "Z"},           {"Timeline: forget the measure", "Escape"},
+        {"Graph: open a module by a level", "double click"}};
+    for (const auto& [what, keys] : kOfPanels) {
+      ImGui::TableNextRow();
+      ImGui::TableNextColumn();
+      ImGui::TextUnformatted(what);
+      ImGui::TableNextColumn();
+      ImGui::TextUnformatted(keys);
     }
     ImGui::EndTable();
   }

@@ -173,10 +173,15 @@ double p_of(const Interval& ratio) {
   return effect > 0 ? 0 : 1;
 }
 
+bool holds_both(const Interval& ratio) {
+  return ratio.known() && ratio.low < 1 / kMuch && ratio.high > kMuch;
+}
+
 Effect judge(const Interval& speedup, const Interval& noise, double minimum_effect, double spread) {
   const double band = indifference(noise, minimum_effect);
   const Interval wide = widened(speedup, spread);
-  if (!wide.known() || !(indifference(noise, 0) <= kMostNoise) || !(wide.high <= kMostWidth * wide.low))
+  if (!wide.known() || !(indifference(noise, 0) <= kMostNoiseOfVerdict) ||
+      !(wide.high <= kMostWidth * wide.low) || holds_both(speedup))
     return Effect::kInconclusive;
   if (wide.low > 1 && speedup.value > 1 + band) return Effect::kFaster;
   if (wide.high < 1 && speedup.value < 1 / (1 + band)) return Effect::kSlower;

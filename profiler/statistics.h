@@ -69,8 +69,12 @@ Interval noise_floor(const Measurement& measurement);
 /// Smallest effect that may be called faster or slower, whatever its significance.
 inline constexpr double kMinimumEffect = 0.02;
 
-/// Beyond that the same work measured twice shows that the machine had other things to do: no verdict.
+/// Beyond that the same work measured twice shows that the machine had other things to do: no speed-up.
 inline constexpr double kMostNoise = 0.25;
+/// And beyond that there is a speed-up, but no verdict.
+inline constexpr double kMostNoiseOfVerdict = 0.10;
+/// An interval that reaches further than this factor both ways holds both much faster and much slower.
+inline constexpr double kMuch = 1.25;
 /// Nor from an interval whose ends differ by more than this factor.
 inline constexpr double kMostWidth = 4;
 /// How much processes of the same program differ (standard deviation of the logarithm of a ratio), where
@@ -85,9 +89,11 @@ double p_of(const Interval& ratio);
 /// Half-width of the band that counts as no change: the larger of `minimum_effect` and the noise floor's
 /// reach.
 double indifference(const Interval& noise, double minimum_effect = kMinimumEffect);
+/// Whether an interval reaches from much slower to much faster (kMuch).
+bool holds_both(const Interval& ratio);
 /// faster/slower: the interval, widened by `spread`, excludes 1 and the value lies outside the band; same:
 /// the interval lies within what the band or processes show; else, and whenever a number is unknown, the
-/// noise above kMostNoise or the interval wider than kMostWidth, inconclusive.
+/// noise above kMostNoiseOfVerdict or the interval wider than kMostWidth or around both, inconclusive.
 Effect judge(const Interval& speedup, const Interval& noise, double minimum_effect = kMinimumEffect,
              double spread = 0);
 

@@ -9,6 +9,7 @@
 #include "results/escape.h"
 #include "results/holm.h"
 #include "results/observed.h"
+#include "results/reliability.h"
 #include "results/table.h"
 
 // Note [Comparing runs]
@@ -247,6 +248,14 @@ void judge(const Pair& pair, const CompareOptions& options, std::optional<double
     result.reasons.emplace_back("no A/A twin was measured on one side, so the noise is not known");
     return;
   }
+  if (pair.noise > profiler::kMostNoiseOfVerdict) {
+    result.reasons.push_back("the same work measured twice differs by " + fixed(100 * pair.noise, 0) + " %");
+    return;
+  }
+  if (profiler::holds_both(result.ratio)) {
+    result.reasons.emplace_back("the interval holds both much faster and much slower");
+    return;
+  }
   const double band = std::max(options.minimum_effect, pair.noise);
   const double ratio = result.ratio.value;
   const bool significant = result.adjusted_p <= options.alpha;
@@ -306,6 +315,13 @@ std::optional<Pair> pair_up(const Observed& first, const Observed& second, CaseC
   result.first_us = a->wide_us;
   result.second_us = b->wide_us;
   result.reference_ratio = b->rival_us / a->rival_us;
+  for (const auto& [side, which] : {std::pair{&*a, "first"}, std::pair{&*b, "second"}}) {
+    if (result.reference.empty()) break;
+    if (!contradicts(std::exp(-profiler::median(side->log_cost)), side->rival_us, side->wide_us)) continue;
+    result.reasons.push_back(std::string(which) + ": the times of wide and " + printable(result.reference) +
+                             " contradict the speed-up");
+    return std::nullopt;
+  }
   return Pair{std::move(*a), std::move(*b), first.overload.empty() ? second.overload : first.overload,
               noise_of(first, second)};
 }

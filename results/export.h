@@ -6,10 +6,17 @@
 #include <string_view>
 #include <vector>
 
+#include "profiler/trace/limits.h"
 #include "results/report.h"
 #include "results/trend.h"
 
 namespace wide::results {
+
+/// What the captures of a case say of its limits.
+struct CaseLimits {
+  std::string key;  ///< of the case
+  profiler::Limits limits;
+};
 
 /// One line a contender of a case: times, speed-ups, verdict. RFC 4180, first line names the columns.
 std::string to_csv(const RunRecord& run, const std::vector<CaseRecord>& cases);
@@ -23,9 +30,10 @@ nlohmann::json to_github_benchmark(const std::vector<CaseRecord>& cases);
 nlohmann::json to_bencher(const std::vector<CaseRecord>& cases);
 /// Speed-ups over N of every subject, one picture.
 std::string to_svg(const std::vector<CaseRecord>& cases);
-/// One file that needs no network: headline, plots, table, how to reproduce. `history` may be empty.
+/// One file that needs no network: headline, plots, table, what holds the speed-up back, how to reproduce.
+/// `history` and `limits` may be empty.
 std::string to_html(const RunRecord& run, const std::vector<CaseRecord>& cases,
-                    const std::vector<Trend>& history);
+                    const std::vector<Trend>& history, const std::vector<CaseLimits>& limits = {});
 
 /// The names runs export takes: "json", "csv", "markdown", "junit", "html", "svg", "github", "bencher".
 const std::vector<std::string>& export_formats();

@@ -6,6 +6,7 @@
 #include "results/export.h"
 #include "results/json_fields.h"
 #include "results/plot.h"
+#include "results/reliability.h"
 #include "results/table.h"
 
 namespace wide::results {
@@ -27,7 +28,7 @@ table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{padding:.22rem .6rem;text-align:left;border-bottom:1px solid var(--line)}
 .number{text-align:right}.plots{display:flex;flex-wrap:wrap;gap:.6rem}
 .plots svg{border:1px solid var(--line);border-radius:6px}
-.faster{color:#2a8f4a}.slower,.bad{color:#c8402f}code,pre{font-family:ui-monospace,monospace}
+.faster{color:#2a8f4a}.slower,.bad{color:#c8402f}.unreliable{color:#a86400}code,pre{font-family:ui-monospace,monospace}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#8881;padding:.6rem;border-radius:6px}
 .cards{display:flex;flex-wrap:wrap;gap:.6rem;margin:1rem 0}
 .card{border:1px solid var(--line);border-radius:6px;padding:.5rem .9rem}.card b{display:block;font-size:1.25rem}
@@ -160,7 +161,13 @@ void case_table(std::string& out, const std::vector<CaseRecord>& cases) {
       const char* kind = effect == profiler::Effect::kFaster   ? "faster"
                          : effect == profiler::Effect::kSlower ? "slower"
                                                                : "";
-      cell(shown ? std::string(profiler::name(effect)) : "pass", kind);
+      const auto why = unreliable(record);
+      if (why.empty()) {
+        cell(shown ? std::string(profiler::name(effect)) : "pass", kind);
+      } else {
+        cell("inconclusive, " + std::string(kUnreliable) + " (" + escaped_markup(why, 200) + ")",
+             "unreliable");
+      }
     } else {
       cell(std::string(name(record.verdict)) +
                (record.reason.empty() ? "" : ": " + escaped_markup(record.reason, 200)),
@@ -169,6 +176,52 @@ void case_table(std::string& out, const std::vector<CaseRecord>& cases) {
     out += "</tr>\n";
   }
   out += "</table>";
+}
+
+void limit_rows(std::string& out, const char* title, const std::vector<profiler::Limit>& list,
+                const std::string& rival) {
+  if (list.empty()) return;
+  out.append("<table><tr><th>").append(title).append("</th><th class=\"number\">");
+  out.append(rival.empty() ? "baseline" : escaped_markup(rival, 40));
+  out +=
+      "</th><th class=\"number\">wide</th><th class=\"number\">share</th><th class=\"number\">lost</th>"
+      "<th>bound by</th><th>best known action</th><th class=\"number\">speed-up then</th></tr>";
+  for (const auto& one : list) {
+    const auto& action = one.action;
+    out.append("<tr><td>").append(escaped_markup(one.name, 100)).append("</td><td class=\"number\">");
+    out.append(one.rival_us > 0 ? duration(one.rival_us) : "–").append("</td><td class=\"number\">");
+    out.append(duration(one.wide_us)).append("</td><td class=\"number\">");
+    out.append(fixed(100 * one.share, 1)).append(" %</td><td class=\"number\">");
+    out.append(one.roof_us > 0 ? duration(one.lost_us) : "–").append("</td><td>");
+    out.append(profiler::name(one.bound)).append("</td><td>");
+    if (action.what.empty()) {
+      out += "none known";
+    } else {
+      out.append(escaped_markup(action.what, 100)).append(", −").append(duration(action.saved_us));
+      out.append(" ").append(escaped_markup(action.basis, 40));
+    }
+    out.append("</td><td class=\"number\">");
+    out.append(action.speedup > 0 ? fixed(action.speedup, 2) + "×" : "–").append("</td></tr>\n");
+  }
+  out += "</table>";
+}
+
+void limits_section(std::string& out, const std::vector<CaseLimits>& all) {
+  for (const CaseLimits& one : all) {
+    const auto& limits = one.limits;
+    out.append("<h2>What holds the speed-up back: ").append(escaped_markup(one.key, 150)).append("</h2>");
+    if (limits.speedup() > 0) {
+      out.append("<p>").append(fixed(limits.speedup(), 2)).append("× over ");
+      out.append(escaped_markup(limits.rival, 40)).append(": ").append(duration(limits.wide_us));
+      out.append(" against ").append(duration(limits.rival_us)).append(" a pass</p>");
+    }
+    for (const auto& doubt : limits.doubts) {
+      out.append("<p class=\"unreliable\">").append(kUnreliable).append("; ");
+      out.append(escaped_markup(doubt, 200)).append("</p>");
+    }
+    limit_rows(out, "node", limits.nodes, limits.rival);
+    limit_rows(out, "module", limits.modules, limits.rival);
+  }
 }
 
 void recipe(std::string& out, const RunRecord& run) {
@@ -187,7 +240,7 @@ void recipe(std::string& out, const RunRecord& run) {
 }  // namespace
 
 std::string to_html(const RunRecord& run, const std::vector<CaseRecord>& cases,
-                    const std::vector<Trend>& history) {
+                    const std::vector<Trend>& history, const std::vector<CaseLimits>& limits) {
   std::string out = kHead;
   out.append("<title>Widebench ").append(escaped_markup(run.preset, 60)).append(" ");
   out.append(escaped_markup(run.started, 40))
@@ -199,6 +252,7 @@ std::string to_html(const RunRecord& run, const std::vector<CaseRecord>& cases,
   group_plots(out, cases);
   history_plots(out, history);
   case_table(out, cases);
+  limits_section(out, limits);
   recipe(out, run);
   return out + "</body></html>\n";
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "results/holm.h"
+#include "results/reliability.h"
 
 namespace wide::results {
 namespace {
@@ -147,7 +148,7 @@ std::vector<profiler::Effect> effects(std::span<const CaseRecord> cases) {
                                   spread_between_processes(cases[i]));
     const bool one_sided = effect == profiler::Effect::kFaster || effect == profiler::Effect::kSlower;
     if (one_sided && !(adjusted[i] <= kAlpha)) effect = profiler::Effect::kInconclusive;
-    if (!cases[i].circumstances.disturbed.empty()) effect = profiler::Effect::kInconclusive;
+    if (!unreliable(cases[i]).empty()) effect = profiler::Effect::kInconclusive;
     result.push_back(effect);
   }
   return result;

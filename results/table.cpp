@@ -10,6 +10,7 @@
 #include "profiler/statistics.h"
 #include "results/grid.h"
 #include "results/json_fields.h"
+#include "results/reliability.h"
 #include "results/text.h"
 
 namespace wide::results {
@@ -48,8 +49,8 @@ std::string verdict_text(const CaseRecord& record, profiler::Effect effect) {
   std::string text(name(record.verdict));
   if (record.verdict != Verdict::kPass)
     return record.reason.empty() ? text : text + ": " + printable(record.reason, 100);
-  if (!record.circumstances.disturbed.empty())
-    return text + ", inconclusive: " + printable(record.circumstances.disturbed, 100);
+  if (const auto why = unreliable(record); !why.empty())
+    return text + ", inconclusive: " + printable(why, 100);
   if (std::isnan(record.speedup_best_rival.value)) return text;
   return text + ", " + std::string(profiler::name(effect));
 }

@@ -82,6 +82,30 @@ std::vector<profiler::TraceNode> wide_nodes(const Build& build, std::int64_t mem
   return nodes;
 }
 
+std::vector<profiler::NodeOffer> node_offers(const Build& build) {
+  constexpr double kNanoseconds = 1e3;
+  std::vector<profiler::NodeOffer> offers;
+  const auto& graph = build.optimized;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (done_at_build(build, i)) continue;
+    const auto& plan = build.plan().nodes[i];
+    profiler::NodeOffer offer{.node = describe(graph, graph.nodes[i]), .module = graph.nodes[i].module_path};
+    offer.chosen = {plan.strategy, plan.offer.cost / kNanoseconds, plan.measured};
+    for (const auto& other : plan.alternatives) {
+      const auto known = std::find_if(offer.others.begin(), offer.others.end(),
+                                      [&](const auto& one) { return one.strategy == other.strategy; });
+      const profiler::OtherStrategy one{other.strategy, other.cost / kNanoseconds, other.measured};
+      if (known == offer.others.end()) {
+        offer.others.push_back(one);
+      } else if (one.us < known->us) {
+        *known = one;
+      }
+    }
+    offers.push_back(std::move(offer));
+  }
+  return offers;
+}
+
 std::vector<profiler::TraceNode> separate_nodes(const Build& build) {
   std::vector<profiler::TraceNode> nodes;
   std::map<std::string_view, const Node*> made_by;  // wide's nodes by the names of their results

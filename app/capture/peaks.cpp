@@ -15,6 +15,7 @@
 #include "core/aten/torch_bridge.h"
 #include "formats/error.h"
 #include "formats/file.h"
+#include "profiler/load.h"
 #include "profiler/machine.h"
 #include "profiler/trace/source.h"
 
@@ -28,6 +29,8 @@ constexpr int kLeastRuns = 5;
 constexpr std::int64_t kMatrix = 768, kLargestMatrix = 12'288;
 constexpr double kLongEnough = 1e-3;  // seconds
 constexpr int kCalls = 100;           // of what takes next to nothing
+constexpr double kSmallCopies = 2e6;  // bytes, below which what a call costs is seen
+constexpr int kTries = 2;             // at peaks that make sense
 
 // The best of many: a peak is what is possible, not what is usual.
 template <typename Run>
@@ -153,20 +156,44 @@ profiler::Peaks measure_peaks(const ComputeDevice& device) {
                                           : std::array{128, 1 << 10, 8 << 10, 64 << 10, 256 << 10})
     peaks.bandwidth.push_back(copying(device, kibibytes << 10));
   measure_launches(device, peaks);
+  // A smaller working set is at least as fast as a larger one: what it lacks is what a call costs.
+  for (auto i = peaks.bandwidth.size() - 1; i-- > 0 && cpu;) {
+    auto& level = peaks.bandwidth[i];
+    if (level.bytes < kSmallCopies)
+      level.bytes_per_second = std::max(level.bytes_per_second, peaks.bandwidth[i + 1].bytes_per_second);
+  }
   return peaks;
 }
 
-profiler::Peaks stored_peaks(const ComputeDevice& device, bool again) {
+profiler::Peaks peaks_in_peace(const std::function<profiler::Peaks()>& measure, profiler::LoadSource& load,
+                               int threads) {
+  profiler::Peaks peaks;
+  for (int i = 0; i < kTries; ++i) {
+    const auto before = load.read();
+    peaks = measure();
+    peaks.doubts = profiler::nonsense(peaks);
+    auto disturbed = profiler::objection(profiler::between(before, load.read()), threads);
+    if (!disturbed.empty()) peaks.doubts.push_back(std::move(disturbed));
+    if (peaks.doubts.empty()) break;
+  }
+  return peaks;
+}
+
+profiler::Peaks stored_peaks(const ComputeDevice& device, KeptPeaks wanted) {
   const auto file = file_of(nothing_yet(device));
-  if (!again) {
+  if (wanted != KeptPeaks::kNone) {
     try {
       const auto bytes = formats::read_file(file);
-      return profiler::peaks_from_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      auto kept = profiler::peaks_from_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      const bool doubtful = !kept.doubts.empty() || !profiler::nonsense(kept).empty();
+      if (wanted == KeptPeaks::kAny || !doubtful) return kept;
     } catch (const Error&) {
       // Not there, or not readable: measured again.
     }
   }
-  const auto peaks = measure_peaks(device);
+  profiler::MachineLoad load;
+  const auto threads = device.device.is_cpu() ? at::get_num_threads() : 1;
+  const auto peaks = peaks_in_peace([&] { return measure_peaks(device); }, load, threads);
   try {
     std::filesystem::create_directories(file.parent_path());
     const auto text = profiler::to_text(peaks);

@@ -99,6 +99,7 @@ std::vector<profiler::Trace> profile(WideModel& model, std::span<const ModelInpu
   const auto* recorded = build.planned.execution.recorded();
   if (recorded != nullptr && recorded->is_recorded())
     traces[0].facts[profiler::kReplayedFact] = "a CUDA Graph";
+  traces[0].facts[profiler::kOffersFact] = profiler::offers_text(node_offers(build));
   traces[0].facts["schedule"] = describe(build.planned.schedule, model.members(), build.optimized.device);
   return traces;
 }

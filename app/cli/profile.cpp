@@ -31,7 +31,7 @@ struct ProfileArguments {
   std::string trace, svg, against, from;
   std::string database;  ///< to keep captures in and to read them from; empty: the default one
   std::string label;
-  bool keep = false, roofline = false;
+  bool keep = false, roofline = false, limits = false;
   int top = 12;
 };
 
@@ -142,7 +142,7 @@ int run(const Context& context, const ProfileArguments& options, const Capture& 
   check(options);
   auto request = options.request;
   const bool keeps = options.from.empty() && (options.keep || !options.database.empty());
-  const bool peaks = options.roofline || request.measure_peaks || !options.svg.empty();
+  const bool peaks = options.roofline || options.limits || request.measure_peaks || !options.svg.empty();
   request.peaks = peaks || keeps;
   std::optional<Trace> other;
   if (!options.against.empty()) other = read_other(options);
@@ -156,6 +156,11 @@ int run(const Context& context, const ProfileArguments& options, const Capture& 
   if (peaks) {
     result.roofline =
         profiler::roofline(result.traces[0], result.structures[0], *profiled.peaks, profiled.dtype);
+  }
+  if (options.limits) {
+    result.limits =
+        profiler::limits(result.traces[0], result.structures[0],
+                         result.comparisons.empty() ? nullptr : &result.comparisons[0], &*result.roofline);
   }
   if (!options.trace.empty()) {
     std::vector<const Trace*> all;
@@ -219,6 +224,8 @@ void add_profile(CLI::App& app, Context& context, Capture capture) {
       ->type_name("FILE");
   command->add_option("--label", options->label, "a name for the kept run in the history")->type_name("TEXT");
   command->add_flag("--roofline", options->roofline, "compare each node with what the machine can do");
+  command->add_flag("--limits", options->limits,
+                    "say which operation holds the speed-up back, and what is known to help");
   command->add_option("--svg", options->svg, "draw the roofline into this file")->type_name("FILE");
   command->add_flag("--measure-peaks", options->request.measure_peaks, "measure the machine's peaks again");
   command->add_option("-t,--top", options->top, "kernels to list (default 12); 0: all")
@@ -226,6 +233,7 @@ void add_profile(CLI::App& app, Context& context, Capture capture) {
   add_common_options(*command, context);
   command->footer(examples({"widebench profile resblock -n 8 --trace t.json",
                             "widebench profile mlp -n 16 --rivals eager,threads --roofline --svg mlp.svg",
+                            "widebench profile resblock -n 8 --limits",
                             "widebench profile --model m.pt2 --weights a.safetensors b.safetensors",
                             "widebench profile resblock -n 8 --against kineto.json",
                             "widebench profile resblock -n 8 --keep --label before",

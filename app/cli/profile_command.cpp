@@ -86,7 +86,13 @@ Profiled capture(const Context& context, const ProfileRequest& request) {
   app::ProfileOptions wanted{spec.subject, spec.dtype, request.passes, 1, request.rivals};
   if (!device.device.is_cpu()) wanted.device_source = app::cuda_source;
   Profiled result{app::profile(subject.model, subject.inputs, wanted), spec, spec.dtype, {}};
-  if (request.peaks) result.peaks = app::stored_peaks(device, request.measure_peaks);
+  if (!request.peaks) return result;
+  result.peaks =
+      app::stored_peaks(device, request.measure_peaks ? app::KeptPeaks::kNone : app::KeptPeaks::kBelieved);
+  const auto& wide = result.traces[0];
+  const auto reached = profiler::roofline(wide, profiler::structure(wide), *result.peaks, result.dtype);
+  const bool above = !reached.doubts.empty() && result.peaks->doubts.empty();
+  if (above && !request.measure_peaks) result.peaks = app::stored_peaks(device, app::KeptPeaks::kNone);
   return result;
 }
 

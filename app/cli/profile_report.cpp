@@ -49,7 +49,8 @@ void print_head(std::ostream& out, const Trace& trace) {
 
 json facts_json(const Trace& trace) {
   auto facts = trace.facts;
-  facts.erase(std::string(profiler::kPeaksFact));  // "roofline" has them
+  facts.erase(std::string(profiler::kPeaksFact));   // "roofline" has them
+  facts.erase(std::string(profiler::kOffersFact));  // "limits" says what they are good for
   return facts;
 }
 
@@ -103,6 +104,7 @@ json document(const Explained& result) {
            {"captures", captures},
            {"comparisons", comparisons}};
   if (result.roofline) all["roofline"] = to_json(*result.roofline, wide);
+  if (result.limits) all["limits"] = to_json(*result.limits);
   if (result.against) all["difference"] = profiler::to_json(std::span(std::as_const(result.difference)));
   return all;
 }
@@ -130,6 +132,10 @@ void print(std::ostream& out, const Explained& result, int top) {
   }
   if (result.roofline) {
     print_roofline(out, *result.roofline, wide);
+    out << '\n';
+  }
+  if (result.limits) {
+    print_limits(out, *result.limits);
     out << '\n';
   }
   if (!result.against) return;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "profiler/trace/comparison.h"
+#include "profiler/trace/limits.h"
 #include "profiler/trace/roofline.h"
 #include "profiler/trace/structure.h"
 #include "profiler/trace/trace.h"
@@ -19,6 +20,7 @@ struct Explained {
   std::vector<profiler::Structure> structures;
   std::vector<profiler::Comparison> comparisons;  ///< wide against each of the others
   std::optional<profiler::Roofline> roofline;     ///< of wide
+  std::optional<profiler::Limits> limits;         ///< of wide, where asked for
   bool against = false;                           ///< the last trace is from a file
   std::vector<profiler::DiffRow> difference;      ///< from that file to wide
 };

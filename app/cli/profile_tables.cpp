@@ -258,6 +258,8 @@ void print_roofline(std::ostream& out, const Roofline& roofline, const Trace& tr
   }
   out << fmt::format("{:<{}} {:>10} {:>10} {:>8} {:>9} {:>10} {:>8}  {}\n", "node", kNodeWidth, "a pass",
                      "roof", "reached", "op/byte", "GFLOP/s", "share", "bound by");
+  for (const auto& doubt : roofline.doubts)
+    out << "doubtful, measure again with --measure-peaks: " << printable(doubt, 200) << '\n';
   const auto line = [&](const std::string& name, const RooflinePoint& point) {
     out << fmt::format("{:<{}} {:>10} {:>10} {:>8} {:>9.2f} {:>10.2f} {:>8}  {}\n", name, kNodeWidth,
                        duration(point.time_us), duration(point.roof_us), percent(point.fraction()),
@@ -275,6 +277,37 @@ void print_roofline(std::ostream& out, const Roofline& roofline, const Trace& tr
   }
   if (count > 0) line(fmt::format("{} that compute nothing, only views", count), views);
   line("all", roofline.total);
+}
+
+void print_limits(std::ostream& out, const profiler::Limits& limits) {
+  const auto rival = limits.rival.empty() ? std::string("-") : printable(limits.rival, 10);
+  out << "what holds the speed-up back";
+  if (limits.speedup() > 0)
+    out << fmt::format(" ({:.2f}x over {}, {} against {} a pass)", limits.speedup(), rival,
+                       duration(limits.wide_us), duration(limits.rival_us));
+  out << ":\n";
+  for (const auto& doubt : limits.doubts) out << "unreliable: " << printable(doubt, 200) << '\n';
+  const auto table = [&](const char* title, const std::vector<profiler::Limit>& list) {
+    out << fmt::format("{:<{}} {:>10} {:>10} {:>7} {:>7} {:>10} {:>10}  {:<13}  {}\n", title, kNodeWidth,
+                       rival, "wide", "faster", "share", "roof", "lost", "bound by", "best known action");
+    for (const auto& one : list) {
+      std::string action = "none known";
+      if (!one.action.what.empty()) {
+        action = fmt::format("{}: {} {}", printable(one.action.what, 60), signed_time(-one.action.saved_us),
+                             one.action.basis);
+        if (one.action.speedup > 0) action += fmt::format(", {:.2f}x then", one.action.speedup);
+      }
+      out << fmt::format("{:<{}} {:>10} {:>10} {:>7} {:>7} {:>10} {:>10}  {:<13}  {}\n",
+                         printable(one.name, kNodeWidth), kNodeWidth, or_blank(one.rival_us),
+                         duration(one.wide_us), one.faster() > 0 ? fmt::format("{:.2f}x", one.faster()) : "",
+                         percent(one.share), or_blank(one.roof_us), or_blank(one.lost_us),
+                         profiler::name(one.bound), action);
+    }
+  };
+  table("node", limits.nodes);
+  if (limits.modules.empty()) return;
+  out << '\n';
+  table("module", limits.modules);
 }
 
 void print_diff(std::ostream& out, std::span<const DiffRow> rows, int top) {

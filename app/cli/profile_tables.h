@@ -6,6 +6,7 @@
 
 #include "profiler/trace/comparison.h"
 #include "profiler/trace/kernels.h"
+#include "profiler/trace/limits.h"
 #include "profiler/trace/roofline.h"
 #include "profiler/trace/structure.h"
 #include "profiler/trace/trace.h"
@@ -24,6 +25,8 @@ void print_kernels(std::ostream& out, const profiler::Trace& trace, const profil
                    int top);
 void print_gain(std::ostream& out, const profiler::Comparison& comparison);
 void print_roofline(std::ostream& out, const profiler::Roofline& roofline, const profiler::Trace& trace);
+/// Nodes, then modules, what loses most first, each with what is known to help.
+void print_limits(std::ostream& out, const profiler::Limits& limits);
 void print_diff(std::ostream& out, std::span<const profiler::DiffRow> rows, int top);
 
 }  // namespace wide::cli

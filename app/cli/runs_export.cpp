@@ -60,8 +60,8 @@ std::string text_of(const std::string& format, const Store& store, std::int64_t 
     app::name_captures(report, store, id);
     return report.dump() + "\n";
   }
-  return results::exported(format, run, cases,
-                           format == "html" ? history(store, cases) : std::vector<results::Trend>{});
+  if (format == "html") return results::to_html(run, cases, history(store, cases), app::limits_of(store, id));
+  return results::exported(format, run, cases, {});
 }
 
 int export_captures(const Context& context, const Store& store, const RunsExportArguments& options,

@@ -101,7 +101,7 @@ GraphPicture picture_of(const ModelView& model, const std::set<std::string>& fol
   std::map<std::string, std::size_t> boxes;
   const auto box = [&](const std::string& key, const std::string& module) {
     const auto [found, added] = boxes.emplace(key, picture.boxes.size());
-    if (added) picture.boxes.push_back({key, module, {}, 0, 0});
+    if (added) picture.boxes.push_back({key, module, {}, 0, 0, 0, 0});
     return found->second;
   };
   const auto left_out = [&](const NodeView& node) { return !constants && node.strategy == "constant"; };
@@ -127,6 +127,87 @@ GraphPicture picture_of(const ModelView& model, const std::set<std::string>& fol
   set_layers(picture);
   set_rows(picture);
   return picture;
+}
+
+void wrap(GraphPicture& picture, double wide, double high) {
+  constexpr double kReadable = 0.7, kBetween = 0.6;  // of full size; between two lines, in boxes
+  int layers = 0;
+  for (const auto& box : picture.boxes) layers = std::max(layers, box.layer + 1);
+  std::vector<std::pair<double, double>> rows(static_cast<std::size_t>(layers), {0, 0});  // lowest, highest
+  for (const auto& box : picture.boxes) {
+    auto& [low, top] = rows[static_cast<std::size_t>(box.layer)];
+    low = std::min(low, box.row), top = std::max(top, box.row);
+  }
+  struct Line {
+    double low = 0, top = 0;
+  };
+  const auto lines_of = [&](int columns) {
+    std::vector<Line> lines(static_cast<std::size_t>((layers + columns - 1) / columns));
+    for (int layer = 0; layer < layers; ++layer) {
+      auto& line = lines[static_cast<std::size_t>(layer / columns)];
+      line.low = std::min(line.low, rows[static_cast<std::size_t>(layer)].first);
+      line.top = std::max(line.top, rows[static_cast<std::size_t>(layer)].second);
+    }
+    return lines;
+  };
+  const auto size_of = [&](int columns) {
+    double height = 0;
+    for (const auto& line : lines_of(columns)) height += line.top - line.low + 1 + kBetween;
+    return std::min(wide / columns, high / height);
+  };
+  int best = std::max(1, layers);
+  double largest = layers > 0 ? size_of(best) : 1;
+  if (largest < kReadable) {
+    for (int columns = layers - 1; columns >= 1; --columns) {
+      const double size = size_of(columns);
+      if (size > largest * 1.05) largest = size, best = columns;
+    }
+  }
+  std::vector<double> middle;
+  double down = 0;
+  for (const auto& line : lines_of(best)) {
+    middle.push_back(down - line.low);
+    down += line.top - line.low + 1 + kBetween;
+  }
+  for (auto& box : picture.boxes) {
+    box.x = box.layer % best;
+    box.y = box.row + middle[static_cast<std::size_t>(box.layer / best)];
+  }
+}
+
+int module_levels(const ModelView& model) {
+  std::ptrdiff_t most = 0;
+  for (const auto& path : modules_of(model))
+    most = std::max(most, std::count(path.begin(), path.end(), '.') + 1);
+  return static_cast<int>(most);
+}
+
+std::set<std::string> fold_to(const ModelView& model, int level) {
+  std::set<std::string> folded;
+  for (const auto& path : modules_of(model)) {
+    if (std::count(path.begin(), path.end(), '.') == level) folded.insert(path);
+  }
+  return folded;
+}
+
+void unfold_once(const ModelView& model, std::set<std::string>& folded, const std::string& path) {
+  folded.erase(path);
+  std::string last;  // the child that was folded last: what lies in it is not the module's own
+  for (const auto& inner : modules_of(model)) {
+    if (inner == path || !lies_in(inner, path) || (!last.empty() && lies_in(inner, last))) continue;
+    folded.insert(last = inner);
+  }
+}
+
+bool fold_around(const ModelView& model, std::set<std::string>& folded, const std::string& module) {
+  std::string best;
+  for (const auto& path : modules_of(model)) {
+    if (lies_in(module, path) && path.size() > best.size()) best = path;
+  }
+  if (best.empty()) return false;
+  std::erase_if(folded, [&](const std::string& inner) { return lies_in(inner, best); });
+  folded.insert(best);
+  return true;
 }
 
 std::set<std::string> fold_all(const ModelView& model) {

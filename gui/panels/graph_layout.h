@@ -19,6 +19,7 @@ struct GraphBox {
   std::vector<std::size_t> nodes;  ///< indices into ModelView::graph; none for an input
   int layer = 0;                   ///< column
   double row = 0;                  ///< centre, in boxes; 0 is the middle
+  double x = 0, y = 0;             ///< place after wrap(), in boxes; (0, 0) is the first one's
 };
 
 struct GraphPicture {
@@ -32,6 +33,19 @@ GraphPicture picture_of(const ModelView& model, const std::set<std::string>& fol
 
 /// Paths that hold two nodes at least, the outer before the inner.
 std::vector<std::string> modules_of(const ModelView& model);
+
+/// Breaks the layers into lines below one another, as a text is, such that all of it fits into `wide` times
+/// `high` boxes as large as can be; one line where that is readable already.
+void wrap(GraphPicture& picture, double wide, double high);
+
+/// How deep modules of two nodes or more lie in one another; 0: there is none.
+int module_levels(const ModelView& model);
+/// Modules to fold so that those of `level` are boxes, 0 the outermost; module_levels() folds nothing.
+std::set<std::string> fold_to(const ModelView& model, int level);
+/// Opens one module by one level: the modules right in it stay folded.
+void unfold_once(const ModelView& model, std::set<std::string>& folded, const std::string& path);
+/// Folds the innermost module of two nodes or more that holds this one. False: there is none.
+bool fold_around(const ModelView& model, std::set<std::string>& folded, const std::string& module);
 
 /// Modules of one depth, the outermost that leaves five boxes or more, so that a folded graph still says
 /// something. Empty where no module holds two nodes.

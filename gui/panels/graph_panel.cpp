@@ -17,6 +17,10 @@ struct GraphPanel::Editor {
     ed::Config config;
     config.SettingsFile = nullptr;
     config.EnableSmoothZoom = true;
+    // As in the timeline: the left button moves. Boxes stay where they are; clicks are ours.
+    config.NavigateButtonIndex = ImGuiMouseButton_Left;
+    config.SelectButtonIndex = config.ContextMenuButtonIndex = ImGuiMouseButton_Middle;
+    config.DragButtonIndex = 3;
     context = ed::CreateEditor(&config);
   }
   ~Editor() { ed::DestroyEditor(context); }
@@ -82,10 +86,20 @@ BoxText text_of(const GraphBox& box, const ModelView& model, const Theme& theme)
   return {node.kind, line, time, colour_of(theme, node)};
 }
 
-void draw_box(std::size_t index, const GraphBox& box, const ModelView& model, const Ui& ui, bool faded_out) {
+// What is written in a box: drawn over the picture, since letters of a scaled picture are blurred.
+struct Written {
+  ImVec2 at;  ///< in the picture
+  std::string text;
+  ImVec4 colour;
+  bool bold = false;
+};
+
+void draw_box(std::size_t index, const GraphBox& box, const ModelView& model, const Ui& ui, bool faded_out,
+              std::vector<Written>& written) {
   const auto text = text_of(box, model, ui.theme);
   const float e = em();
-  ImGui::PushStyleVar(ImGuiStyleVar_Alpha, faded_out ? 0.35F : 1.0F);
+  const float alpha = faded_out ? 0.35F : 1.0F;
+  ImGui::PushStyleVar(ImGuiStyleVar_Alpha, alpha);
   ed::BeginNode(node_id(index));
   const auto at = ImGui::GetCursorScreenPos();
   const ImVec2 size{kWidth * e, kHeight * e};
@@ -95,10 +109,10 @@ void draw_box(std::size_t index, const GraphBox& box, const ModelView& model, co
   const float left = at.x + 0.7F * e, room = size.x - 1.0F * e;
   list->AddRectFilled({at.x, at.y}, {at.x + 0.28F * e, at.y + size.y}, ink(text.colour), 0.1F * e);
   ImGui::PushFont(ui.fonts.bold, 0);
-  list->AddText({left, at.y + 0.30F * e}, ink(ui.theme.text), fitting(text.title, room).c_str());
+  written.push_back({{left, at.y + 0.30F * e}, fitting(text.title, room), faded(ui.theme.text, alpha), true});
   ImGui::PopFont();
-  list->AddText({left, at.y + 1.45F * e}, ink(ui.theme.faint), fitting(text.line, room).c_str());
-  list->AddText({left, at.y + 2.55F * e}, ink(ui.theme.text), text.time.c_str());
+  written.push_back({{left, at.y + 1.45F * e}, fitting(text.line, room), faded(ui.theme.faint, alpha)});
+  written.push_back({{left, at.y + 2.55F * e}, text.time, faded(ui.theme.text, alpha)});
   if (const double share = model.pass_us; share > 0 && !box.nodes.empty()) {
     double us = 0;
     for (const auto i : box.nodes) us += model.graph[i].microseconds;
@@ -121,13 +135,20 @@ void draw_box(std::size_t index, const GraphBox& box, const ModelView& model, co
   ImGui::PopStyleVar();
 }
 
-bool matches(const GraphBox& box, const ModelView& model, const std::string& filter) {
-  if (filter.empty() || box.key.find(filter) != std::string::npos) return true;
-  return std::any_of(box.nodes.begin(), box.nodes.end(), [&](std::size_t i) {
-    const auto& node = model.graph[i];
-    return node.op.find(filter) != std::string::npos || node.strategy.find(filter) != std::string::npos ||
-           node.module.find(filter) != std::string::npos;
-  });
+// With letters of the size that they have on the screen; unreadable ones are left out.
+void write_texts(const GraphPanel& panel, const std::vector<Written>& written, const Ui& ui, ImVec2 low,
+                 ImVec2 high) {
+  constexpr float kLeast = 4;  // pixels
+  const float size = std::round(2 * em() * panel.zoom) / 2;
+  if (size < kLeast) return;
+  auto* list = ImGui::GetWindowDrawList();
+  list->PushClipRect(low, high, true);
+  for (const auto& one : written) {
+    const ImVec2 at{panel.origin.x + one.at.x * panel.zoom, panel.origin.y + one.at.y * panel.zoom};
+    if (at.x > high.x || at.y > high.y || at.y + size < low.y || at.x + kWidth * size < low.x) continue;
+    list->AddText(one.bold ? ui.fonts.bold : ui.fonts.text, size, at, packed(one.colour), one.text.c_str());
+  }
+  list->PopClipRect();
 }
 
 // A box in full: its text may be cut where it stands.
@@ -138,28 +159,32 @@ std::string about(const GraphBox& box, const ModelView& model, const Ui& ui) {
     whole.append("  %").append(model.graph[box.nodes.front()].name);
   whole.append("\n").append(text.line);
   if (!text.time.empty()) whole.append("\n").append(text.time);
-  if (!box.module.empty()) whole.append("\nA double click unfolds it.");
+  if (!box.module.empty()) whole.append("\nA double click opens it by one level.");
   return whole;
 }
 
-// A new model, another folding or another size of text: the picture is made anew.
-void refresh(GraphPanel& panel, const Session& session) {
+// A new model, another folding, another size of text or of the panel: the picture is made anew.
+void refresh(GraphPanel& panel, const Session& session, ImVec2 room) {
   const bool other_model = panel.made_of != session.revision;
   if (other_model) {
     if (panel.source != session.model->source) {
       panel.source = session.model->source;
       panel.folded =
           session.model->graph.size() > kManyNodes ? fold_all(*session.model) : std::set<std::string>();
+      panel.level = panel.folded.empty() ? module_levels(*session.model) : -1;
       panel.fit = 3;
     }
     panel.made_of = session.revision;
   }
-  auto made_for = std::to_string(em()) + (panel.constants ? " all" : "");
+  const double wide = room.x / ((kWidth + kGapX) * em()), high = room.y / ((kHeight + kGapY) * em());
+  auto made_for = std::to_string(em()) + (panel.constants ? " all" : "") + " " + std::to_string(wide) + " " +
+                  std::to_string(high);
   for (const auto& path : panel.folded) made_for.append(" ").append(path);
   if (!other_model && made_for == panel.made_for) return;
   const auto boxes_before = panel.picture.boxes.size();
   panel.made_for = made_for;
   panel.picture = picture_of(*session.model, panel.folded, panel.constants);
+  wrap(panel.picture, wide, high);
   if (panel.picture.boxes.size() != boxes_before) panel.editor.reset();
   if (!panel.editor) {
     panel.editor = std::make_unique<GraphPanel::Editor>();
@@ -169,8 +194,8 @@ void refresh(GraphPanel& panel, const Session& session) {
   ed::SetCurrentEditor(panel.editor->context);
   for (std::size_t i = 0; i < panel.picture.boxes.size(); ++i) {
     const auto& box = panel.picture.boxes[i];
-    ed::SetNodePosition(node_id(i), {static_cast<float>(box.layer) * (kWidth + kGapX) * em(),
-                                     static_cast<float>(box.row) * (kHeight + kGapY) * em()});
+    ed::SetNodePosition(node_id(i), {static_cast<float>(box.x) * (kWidth + kGapX) * em(),
+                                     static_cast<float>(box.y) * (kHeight + kGapY) * em()});
   }
   ed::SetCurrentEditor(nullptr);
 }
@@ -201,59 +226,82 @@ void style_editor(const Theme& theme) {
   colours[ed::StyleColor_HovNodeBorder] = colours[ed::StyleColor_SelNodeBorder] = theme.accent;
 }
 
-// The editor's selection and the window's follow each other.
+// What is selected in the window is marked and comes into view.
 void follow_selection(GraphPanel& panel, const ModelView& model, const Ui& ui, ImVec2 low, ImVec2 high) {
-  if (ed::HasSelectionChanged() && panel.shown_node == ui.selection.node) {
-    ed::NodeId id;
-    if (ed::GetSelectedNodes(&id, 1) == 1) {
-      const auto& box = panel.picture.boxes[box_of(id)];
-      const bool inside = std::any_of(box.nodes.begin(), box.nodes.end(), [&](std::size_t i) {
-        return model.graph[i].name == ui.selection.node;
-      });
-      if (!box.nodes.empty() && !inside) ui.selection.choose_node(model.graph[box.nodes.front()].name);
-      panel.shown_node = ui.selection.node;
+  if (panel.shown_node == ui.selection.node) return;
+  panel.shown_node = ui.selection.node;
+  const auto box = box_with(panel.picture, model, ui.selection.node);
+  if (box >= panel.picture.boxes.size()) return;
+  ed::SelectNode(node_id(box));
+  const auto at = ed::CanvasToScreen(ed::GetNodePosition(node_id(box)));
+  const bool seen = at.x >= low.x && at.y >= low.y && at.x < high.x - 2 * em() && at.y < high.y - 2 * em();
+  if (!seen && panel.fit == 0) ed::NavigateToSelection(false, 0.25F);
+}
+
+// A click selects, a double click opens a module by a level or folds what is around an operation.
+void react(GraphPanel& panel, const ModelView& model, const Ui& ui, const GraphBox& box) {
+  if (box.nodes.empty()) return;
+  const auto& first = model.graph[box.nodes.front()];
+  if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
+    if (box.module.empty()) {
+      fold_around(model, panel.folded, first.module);
+    } else {
+      unfold_once(model, panel.folded, box.module);
     }
-  } else if (panel.shown_node != ui.selection.node) {
-    panel.shown_node = ui.selection.node;
-    const auto box = box_with(panel.picture, model, ui.selection.node);
-    if (box >= panel.picture.boxes.size()) return;
-    ed::SelectNode(node_id(box));
-    const auto at = ed::CanvasToScreen(ed::GetNodePosition(node_id(box)));
-    const bool seen = at.x >= low.x && at.y >= low.y && at.x < high.x - 2 * em() && at.y < high.y - 2 * em();
-    if (!seen && panel.fit == 0) ed::NavigateToSelection(false, 0.25F);
+    return;
   }
+  const auto drag = ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0);
+  const bool moved = std::hypot(drag.x, drag.y) > 0.3F * em();
+  if (!ImGui::IsMouseReleased(ImGuiMouseButton_Left) || moved) return;
+  const bool inside = std::any_of(box.nodes.begin(), box.nodes.end(),
+                                  [&](std::size_t i) { return model.graph[i].name == ui.selection.node; });
+  if (!inside) ui.selection.choose_node(first.name);
+}
+
+// A panel of another size shows all of the graph again, unless the person has moved it.
+void note_room(GraphPanel& panel, ImVec2 room) {
+  const bool still = !panel.has_fitted || (std::abs(panel.fitted.x - panel.origin.x) < 1 &&
+                                           std::abs(panel.fitted.y - panel.origin.y) < 1);
+  const bool resized = room.x != panel.room.x || room.y != panel.room.y;
+  if (resized && panel.room.x > 0 && still && panel.fit == 0) panel.fit = 2;
+  panel.room = room;
 }
 
 void draw_nodes(GraphPanel& panel, const Session& session, const Ui& ui) {
-  refresh(panel, session);
+  const auto low = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+  const ImVec2 high{low.x + room.x, low.y + room.y};
+  refresh(panel, session, room);
+  note_room(panel, room);
   const auto& model = *session.model;
   ed::SetCurrentEditor(panel.editor->context);
   style_editor(ui.theme);
   ed::EnableShortcuts(false);
-  const auto low = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
   ed::Begin("##nodes");
+  std::vector<Written> written;
   for (std::size_t i = 0; i < panel.picture.boxes.size(); ++i) {
-    draw_box(i, panel.picture.boxes[i], model, ui, !matches(panel.picture.boxes[i], model, panel.filter));
+    const bool faded_out = !matches(panel.picture.boxes[i], model, panel.filter);
+    draw_box(i, panel.picture.boxes[i], model, ui, faded_out, written);
   }
   std::size_t link = panel.picture.boxes.size() * 3 + 4;
   for (const auto& [from, to] : panel.picture.links) {
     ed::Link(link++, out_pin(from), in_pin(to), faded(ui.theme.neutral, 0.8F), 1.5F);
   }
-  follow_selection(panel, model, ui, low, {low.x + room.x, low.y + room.y});
-  if (const auto twice = ed::GetDoubleClickedNode()) {
-    const auto& box = panel.picture.boxes[box_of(twice)];
-    if (!box.module.empty()) {
-      panel.folded.erase(box.module);
-    } else if (!box.nodes.empty() && !model.graph[box.nodes.front()].module.empty()) {
-      panel.folded.insert(model.graph[box.nodes.front()].module);
-    }
-  }
-  if (panel.fit > 0 && --panel.fit == 0) ed::NavigateToContent(0);
+  follow_selection(panel, model, ui, low, high);
+  panel.origin = ed::CanvasToScreen({0, 0});
+  panel.zoom = (ed::CanvasToScreen({1000, 0}).x - panel.origin.x) / 1000;
+  if (panel.has_fitted && panel.fit == 1) panel.has_fitted = false;
+  const bool fits = panel.fit > 0 && --panel.fit == 0;
+  if (fits) ed::NavigateToContent(0);
   const auto hovered = ed::GetHoveredNode();
   ed::End();
+  if (!panel.has_fitted && panel.fit == 0 && !fits) panel.fitted = panel.origin, panel.has_fitted = true;
   ed::SetCurrentEditor(nullptr);
-  panel.snapshot.area(ui, low, {low.x + room.x, low.y + room.y});
-  if (hovered) tooltip(about(panel.picture.boxes[box_of(hovered)], model, ui));
+  write_texts(panel, written, ui, low, high);
+  panel.snapshot.area(ui, low, high);
+  if (!hovered) return;
+  const auto& box = panel.picture.boxes[box_of(hovered)];
+  tooltip(about(box, model, ui));
+  react(panel, model, ui, box);
 }
 
 // "%name" that a line of text defines; empty: none.
@@ -336,10 +384,16 @@ void draw_bar(GraphPanel& panel, const ModelView& model, const Ui& ui) {
   ImGui::SetNextItemWidth(std::min(10 * em(), ImGui::GetContentRegionAvail().x));
   ImGui::InputTextWithHint("##filter", "filter", &panel.filter);
   if (panel.text) return draw_stage_choice(panel, model, ui);
+  const bool searched = ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGuiKey_Enter);
+  if (searched) ui.commands.run("graph.next");
   same_line_if_fits("xxx Fit");
   command_button(ui, "graph.fit", "\xef\x8c\x9e  Fit###fit");
   same_line_if_fits("Fold all");
   command_button(ui, "graph.fold", "Fold all###fold");
+  same_line_if_fits("- Level +");
+  command_button(ui, "graph.shallower", "\xef\x81\xa8###shallower");
+  ImGui::SameLine();
+  command_button(ui, "graph.deeper", "\xef\x81\xa7###deeper");
   same_line_if_fits("Unfold all");
   command_button(ui, "graph.unfold", "Unfold all###unfold");
   same_line_if_fits("xxx Export");
@@ -353,44 +407,13 @@ void draw_bar(GraphPanel& panel, const ModelView& model, const Ui& ui) {
 
 }  // namespace
 
-void add_commands(GraphPanel& panel, Workbench& bench) {
-  const auto no_model = [&bench] { return bench.session.model ? "" : "no model is open"; };
-  bench.commands.add({.id = "graph.fit",
-                      .title = "Fit the graph into its panel",
-                      .menu = "View",
-                      .icon = icon::kFit,
-                      .run = [&panel](const std::string&) { panel.fit = 1; },
-                      .refuse = no_model});
-  bench.commands.add(
-      {.id = "graph.fold",
-       .title = "Fold all modules of the graph",
-       .run = [&panel, &bench](const std::string&) { panel.folded = fold_all(*bench.session.model); },
-       .refuse =
-           [&bench] {
-             if (!bench.session.model) return "no model is open";
-             return modules_of(*bench.session.model).empty() ? "no module has two operations" : "";
-           }});
-  bench.commands.add({.id = "graph.unfold",
-                      .title = "Unfold all modules of the graph",
-                      .run = [&panel](const std::string&) { panel.folded.clear(); },
-                      .refuse = [&panel] { return panel.folded.empty() ? "no module is folded" : ""; }});
-  bench.commands.add({.id = "graph.export_png",
-                      .title = "Export the graph as PNG…",
-                      .icon = icon::kExport,
-                      .run =
-                          [&panel](const std::string& path) {
-                            panel.text = false;
-                            if (!path.empty()) return panel.snapshot.want(path);
-                            panel.save.open_here("Where to write it", "graph.png",
-                                                 [&panel](const auto& file) { panel.snapshot.want(file); });
-                          },
-                      .refuse = no_model});
-  bench.commands.add({.id = "graph.text",
-                      .title = "Show the graph as text",
-                      .menu = "View",
-                      .run = [&panel](const std::string&) { panel.text = !panel.text; },
-                      .refuse = no_model,
-                      .checked = [&panel] { return panel.text; }});
+bool matches(const GraphBox& box, const ModelView& model, const std::string& filter) {
+  if (filter.empty() || box.key.find(filter) != std::string::npos) return true;
+  return std::any_of(box.nodes.begin(), box.nodes.end(), [&](std::size_t i) {
+    const auto& node = model.graph[i];
+    return node.op.find(filter) != std::string::npos || node.strategy.find(filter) != std::string::npos ||
+           node.module.find(filter) != std::string::npos;
+  });
 }
 
 void draw(GraphPanel& panel, Workbench& bench, const Ui& ui) {

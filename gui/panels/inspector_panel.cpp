@@ -167,10 +167,14 @@ void draw(InspectorPanel&, Workbench& bench, const Ui& ui) {
   if (node->choosable()) {
     const auto* offers = bench.session.offers(node->name);
     if (chosen(bench.session.wish, *node) != chosen(bench.session.model->wish, *node)) {
-      badge(ui, Level::kWarning, chosen(bench.session.wish, *node) + " is wanted, but not built yet");
+      auto text = chosen(bench.session.wish, *node) + " is wanted, but not built yet";
+      if (const auto then = bench.session.estimated_us(*node))
+        text.append(": ~").append(time_text(*then)).append(" is an estimate");
+      badge(ui, Level::kWarning, text);
       command_button(ui, "strategies.build", "\xef\x9b\xa3  Build###build");
     }
     draw_ways(*node, offers ? *offers : *node, ui);
+    if (const auto why = why_not_fastest(offers ? *offers : *node); !why.empty()) faint_text(ui, why + ".");
     draw_override(*node, offers ? *offers : *node, bench.session);
     same_line_if_fits("xxx All of them");
     command_button(ui, "view.strategies", "\xef\x87\x9e  All of them###strategies");

@@ -45,7 +45,11 @@ void draw_job(const JobView& job, const Ui& ui) {
 }  // namespace
 
 void draw(JobsPanel&, const Ui& ui) {
-  const auto jobs = ui.jobs.list();
+  constexpr double kNews = 1;  // seconds: what was read faster nobody waited for
+  auto jobs = ui.jobs.list();
+  std::erase_if(jobs, [](const JobView& job) {
+    return job.lane == Lane::kFiles && job.state == JobState::kDone && job.seconds < kNews;
+  });
   if (jobs.empty()) {
     faint_text(ui,
                "Nothing runs. Opening, building, validating and sweeping show their progress here, and can "

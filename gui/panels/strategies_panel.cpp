@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "gui/icons.h"
@@ -37,11 +38,21 @@ Columns columns_for(float width) {
   return {width > 29 * em(), width > 35 * em(), width > 44 * em()};
 }
 
-void time_cell(const Ui& ui, const NodeView& node, const Columns& columns) {
-  const char* word = node.measured ? "measured" : "estimated";
+// `then`: with what is chosen and not built yet.
+void time_cell(const Ui& ui, const NodeView& node, const Columns& columns,
+               std::optional<double> then = std::nullopt) {
+  const char* word = then ? "estimate" : node.measured ? "measured" : "estimated";
   ImGui::TableNextColumn();
-  right_text((node.measured ? "" : "~") + time_text(node.microseconds));
-  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(word);
+  if (then) ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.warning);
+  right_text(then ? "~" + time_text(*then) : (node.measured ? "" : "~") + time_text(node.microseconds));
+  if (then) ImGui::PopStyleColor();
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) {
+    std::string text = word;
+    if (then)
+      text.append(" of what is chosen and not built yet; as built ").append(time_text(node.microseconds));
+    if (const auto why = why_not_fastest(node); !then && !why.empty()) text.append("; ").append(why);
+    tooltip(text);
+  }
   if (!columns.how) return;
   ImGui::TableNextColumn();
   ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
@@ -117,7 +128,7 @@ void draw_by_node(StrategiesPanel& panel, Session& session, const Ui& ui) {
     const auto now = chosen(session.wish, node);
     if (const auto wanted = choose(*offers, now); !wanted.empty())
       set_choice(session.wish.by_value, "%" + node.name, wanted);
-    time_cell(ui, node, columns);
+    time_cell(ui, node, columns, session.estimated_us(node));
     refusals_cell(ui, *offers, columns);
     ImGui::PopID();
   }
@@ -125,8 +136,10 @@ void draw_by_node(StrategiesPanel& panel, Session& session, const Ui& ui) {
 }
 
 struct KindRow {
-  NodeView merged;  ///< what AUTO chose, and what else can run all of them; times are sums
-  NodeView now;     ///< times as it is built, summed
+  NodeView merged;       ///< what AUTO chose, and what else can run all of them; times are sums
+  NodeView now;          ///< times as it is built, summed
+  double then = 0;       ///< the same with what is chosen and not built yet
+  bool changed = false;  ///< whether that is another
   int nodes = 0;
   std::set<std::string> runs_by;
 };
@@ -170,11 +183,15 @@ std::map<std::string, KindRow> kinds_of(const Session& session, const std::strin
       row.merged.alternatives = best_of(offers);
       row.now.microseconds = node.microseconds;
       row.now.measured = node.measured;
+      row.then = 0;
     } else {
       add_offers(row.merged, offers);
       row.now.microseconds += node.microseconds;
       row.now.measured = row.now.measured && node.measured;
     }
+    const auto then = session.estimated_us(node);
+    row.then += then.value_or(node.microseconds);
+    row.changed = row.changed || then;
     row.runs_by.insert(node.strategy);
   }
   return rows;
@@ -206,7 +223,7 @@ void draw_by_kind(StrategiesPanel& panel, Session& session, const Ui& ui) {
     if (const auto wanted = choose(row.merged, found == session.wish.by_kind.end() ? "auto" : found->second);
         !wanted.empty())
       set_choice(session.wish.by_kind, kind, wanted);
-    time_cell(ui, row.now, columns);
+    time_cell(ui, row.now, columns, row.changed ? std::optional(row.then) : std::nullopt);
     refusals_cell(ui, row.merged, columns);
     ImGui::PopID();
   }
@@ -316,7 +333,12 @@ void draw_bar(StrategiesPanel& panel, Workbench& bench, const Ui& ui) {
   ImGui::SetNextItemWidth(std::min(10 * em(), ImGui::GetContentRegionAvail().x));
   ImGui::InputTextWithHint("##filter", "filter", &panel.filter);
   if (changed) {
-    badge(ui, Level::kWarning, "changed, not built yet");
+    const auto& model = *session.model;
+    auto text = "changed, not built yet: ~" + time_text(session.estimated_pass_us()) +
+                " a pass is an estimate; as built " + time_text(model.pass_us);
+    if (session.wish.mode != model.wish.mode) text.append("; what the mode gives is known once it is built");
+    badge(ui, Level::kWarning, text);
+    command_button(ui, "strategies.measure", "Build and measure###build_measure");
   } else {
     const auto& model = *session.model;
     faint_text(ui, model.schedule + "; " + time_text(model.pass_us) + " a pass by these times; " +

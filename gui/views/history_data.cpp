@@ -136,7 +136,7 @@ Table compare_table() {
                 {"dtype", "dtype"},
                 {"device", "device"},
                 {"mode", "mode"},
-                {"p", "p (Holm)", number, show_error},
+                {"p", "p (Holm)", number, show_probability},
                 {"against", "measured against"},
                 {"reasons", "why"}});
 }
@@ -215,7 +215,9 @@ void export_run(const std::filesystem::path& database, std::int64_t run, const s
         history.push_back(results::trend(one.subject, store.trend(one.subject)));
     }
   }
-  results::write_text(file, results::exported(format, record, cases, history));
+  const bool html = format == "html";
+  results::write_text(file, html ? results::to_html(record, cases, history, app::limits_of(store, run))
+                                 : results::exported(format, record, cases, history));
 }
 
 std::string compare_command(const std::filesystem::path& database, const std::vector<std::int64_t>& runs,

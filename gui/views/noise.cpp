@@ -21,6 +21,10 @@ std::optional<Noise> noise_of(const std::vector<results::CaseRecord>& cases) {
   return Noise{.share = profiler::median(shares), .cases = shares.size()};
 }
 
+bool unreliable(const Noise& noise) {
+  return noise.share > profiler::kMostNoiseOfVerdict;
+}
+
 std::optional<Noise> read_noise(const std::filesystem::path& database, const std::string& machine_key) {
   constexpr std::size_t kLookedAt = 20;  // runs: of older ones nothing is concluded
   const auto store = results::Store::open(database, results::OpenMode::kReadOnly);

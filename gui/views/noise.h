@@ -16,6 +16,9 @@ struct Noise {
   std::size_t cases = 0;  ///< with a twin; `share` is the median over them
 };
 
+/// Beyond a tenth nothing that was measured then is to be believed.
+bool unreliable(const Noise& noise);
+
 /// Over the cases that have a twin; nothing where none has.
 std::optional<Noise> noise_of(const std::vector<results::CaseRecord>& cases);
 /// Of the newest run that was measured on the machine with this key and has a twin. Throws wide::Error when

@@ -43,6 +43,20 @@ std::optional<profiler::Roofline> roofline_of(const Trace& trace, const profiler
   return profiler::roofline(trace, structure, peaks, found["dtype"].get<std::string>());
 }
 
+// The trace names nodes in full.
+void set_offers(Trace& trace, const Offers& offers) {
+  std::vector<profiler::NodeOffer> named;
+  for (const auto& node : trace.nodes) {
+    const auto found = std::find_if(offers.begin(), offers.end(), [&](const auto& offer) {
+      return offer.node == selection_name(node.name);
+    });
+    if (found == offers.end()) continue;
+    named.push_back(*found);
+    named.back().node = node.name;
+  }
+  trace.facts[profiler::kOffersFact] = profiler::offers_text(named);
+}
+
 double us(std::int64_t nanoseconds) {
   return static_cast<double>(nanoseconds) / kMicrosecond;
 }
@@ -55,19 +69,47 @@ std::string node_name(const Trace& trace, std::int32_t node) {
 
 }  // namespace
 
-ProfileData read_profile(const std::filesystem::path& file, const std::string& report, const Step& step) {
+Offers offers_of(const ModelView& built, const ModelView& planned) {
+  Offers offers;
+  for (const auto& node : built.graph) {
+    if (!node.choosable()) continue;
+    profiler::NodeOffer offer{.node = node.name, .module = node.module};
+    offer.chosen = {node.strategy, node.microseconds, node.measured};
+    const auto add = [&](const std::string& strategy, double microseconds, bool measured) {
+      const auto known = std::find_if(offer.others.begin(), offer.others.end(),
+                                      [&](const auto& one) { return one.strategy == strategy; });
+      if (known == offer.others.end()) offer.others.push_back({strategy, microseconds, measured});
+    };
+    if (const auto* free = planned.find(node.name)) {
+      add(free->strategy, free->microseconds, free->measured);
+      for (const auto& other : free->alternatives)  // fastest first
+        add(other.strategy, other.microseconds, other.measured);
+    }
+    offers.push_back(std::move(offer));
+  }
+  return offers;
+}
+
+ProfileData read_profile(const std::filesystem::path& file, const std::string& report, const Step& step,
+                         const Offers& offers) {
   step(0, "reading the trace");
-  auto data = make_profile(profiler::read_chrome_file(file), report, step);
+  auto data = make_profile(profiler::read_chrome_file(file), report, step, offers);
   data.file = file;
   return data;
 }
 
-ProfileData make_profile(std::vector<Trace> traces, const std::string& report, const Step& step) {
+ProfileData make_profile(std::vector<Trace> traces, const std::string& report, const Step& step,
+                         const Offers& offers) {
   if (traces.empty()) throw Error("trace", "there is no capture in the trace");
-  ProfileData data{.traces = std::move(traces), .nodes = node_table({}), .points = roofline_table({}, {})};
+  ProfileData data{.traces = std::move(traces),
+                   .nodes = node_table({}),
+                   .points = roofline_table({}, {}),
+                   .limit_nodes = limit_table({}, ""),
+                   .limit_modules = limit_table({}, "")};
   const auto found = std::find_if(data.traces.begin(), data.traces.end(),
                                   [](const Trace& trace) { return trace.contender == "wide"; });
   if (found != data.traces.end()) data.wide = static_cast<std::size_t>(found - data.traces.begin());
+  if (!offers.empty()) set_offers(data.traces[data.wide], offers);
   for (const auto& trace : data.traces) {
     step(0.5, "looking at what ran");
     data.structures.push_back(profiler::structure(trace));
@@ -85,6 +127,10 @@ ProfileData make_profile(std::vector<Trace> traces, const std::string& report, c
   if (!data.comparisons.empty()) data.nodes = node_table(data.comparisons.front());
   data.roofline = roofline_of(wide, structure, report);
   if (data.roofline) data.points = roofline_table(*data.roofline, wide);
+  data.limits = profiler::limits(wide, structure, data.comparisons.empty() ? nullptr : &data.comparisons[0],
+                                 data.roofline ? &*data.roofline : nullptr);
+  data.limit_nodes = limit_table(data.limits.nodes, data.limits.rival);
+  data.limit_modules = limit_table(data.limits.modules, data.limits.rival);
   step(0.8, "laying out the timeline");
   data.timeline = make_timeline(data.traces, data.structures);
   return data;
@@ -191,6 +237,65 @@ Table roofline_table(const profiler::Roofline& roofline, const Trace& trace) {
   return table;
 }
 
+Table limit_table(const std::vector<profiler::Limit>& limits, const std::string& rival) {
+  const auto number = CellKind::kNumber;
+  Table table({{"node", "node or module"},
+               {"rival", rival.empty() ? "baseline" : printable(rival, 20), number, show_time, "us"},
+               {"wide", "wide", number, show_time, "us"},
+               {"lost", "lost", number, show_time, "us"},
+               {"action", "best known action"},
+               {"then", "then", number, show_ratio},
+               {"gained", "faster", number, show_ratio},
+               {"share", "share", number, show_share},
+               {"bound", "bound by"},
+               {"saved", "would save", number, show_time, "us"},
+               {"basis", "which is"}});
+  for (const auto& one : limits) {
+    const auto row = table.add_row();
+    table.set(row, 0, printable(one.name));
+    if (one.rival_us > 0) table.set(row, 1, one.rival_us);
+    table.set(row, 2, one.wide_us);
+    if (one.roof_us > 0) table.set(row, 3, one.lost_us);
+    table.set(row, 4, one.action.what.empty() ? "none known" : printable(one.action.what, 80));
+    if (one.faster() > 0) table.set(row, 6, one.faster());
+    table.set(row, 7, one.share);
+    table.set(row, 8, profiler::name(one.bound));
+    if (one.action.what.empty()) continue;
+    if (one.action.speedup > 0) table.set(row, 5, one.action.speedup);
+    table.set(row, 9, one.action.saved_us);
+    table.set(row, 10, one.action.basis);
+  }
+  table.refresh();
+  return table;
+}
+
+std::string worst_node_in(const profiler::Limits& limits, const std::string& module) {
+  for (const auto& node : limits.nodes) {
+    const bool inside =
+        node.module == module || (node.module.size() > module.size() && node.module.starts_with(module) &&
+                                  node.module[module.size()] == '.');
+    if (inside) return selection_name(node.name);
+  }
+  return "";
+}
+
+std::string limits_headline(const profiler::Limits& limits) {
+  std::string text;
+  if (limits.speedup() > 0) {
+    text.append(show_ratio({limits.speedup()})).append(" over ").append(printable(limits.rival, 40));
+    text.append(": ").append(show_time({limits.wide_us})).append(" against ");
+    text.append(show_time({limits.rival_us})).append(" a pass");
+  } else {
+    text.append(show_time({limits.wide_us})).append(" a pass");
+  }
+  if (limits.nodes.empty()) return text;
+  const auto& worst = limits.nodes.front();
+  text.append("; ").append(printable(worst.name, 60)).append(" holds it back most");
+  if (worst.roof_us > 0)
+    text.append(": ").append(show_time({worst.lost_us})).append(" lost against the roof");
+  return text;
+}
+
 std::vector<GainPart> gain_parts(const profiler::GainSplit& gain) {
   std::string launches = "Fewer launches, each at ";
   launches.append(show_time({gain.launch_us})).append(" of the rival's host.");
@@ -207,9 +312,10 @@ std::vector<std::string> summary(const ProfileData& data) {
   const auto add = [&](std::size_t i) {
     const auto& activity = data.activities[i];
     auto line = printable(data.traces[i].contender, 60);
-    line.append(": ")
-        .append(show_time({activity.per_pass(activity.wall) / kMicrosecond}))
-        .append(" a pass, ");
+    const auto captured = show_time({activity.per_pass(activity.wall) / kMicrosecond});
+    const double untraced = data.traces[i].completeness.untraced_us;
+    line.append(": ").append(untraced > 0 ? show_time({untraced}) : captured).append(" a pass, ");
+    if (untraced > 0) line.append(captured).append(" while captured, ");
     line.append(show_share({activity.busy_share()})).append(" busy, ");
     line.append(show_count({activity.per_pass(activity.launches)})).append(" launches a pass");
     lines.push_back(line);

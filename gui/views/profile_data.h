@@ -10,10 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "app/bench.h"
 #include "gui/views/table.h"
 #include "gui/views/timeline.h"
 #include "profiler/trace/activity.h"
 #include "profiler/trace/comparison.h"
+#include "profiler/trace/limits.h"
 #include "profiler/trace/roofline.h"
 #include "profiler/trace/structure.h"
 #include "profiler/trace/trace.h"
@@ -32,6 +34,8 @@ struct ProfileData {
   Table nodes;                                    ///< of the first comparison
   std::optional<profiler::Roofline> roofline;     ///< of wide
   Table points;                                   ///< of the roofline, a row per node
+  profiler::Limits limits;                        ///< of wide against the first rival
+  Table limit_nodes, limit_modules;               ///< a row each, in the order of `limits`
 
   Timeline timeline;
 };
@@ -39,11 +43,18 @@ struct ProfileData {
 /// Steps of reading, for progress; throws what ends it.
 using Step = std::function<void(double fraction, const char* what)>;
 
+/// What AUTO knows of the nodes of an open model: a plan that was chosen or loaded has no others beside it.
+/// `NodeOffer::node` as the selection names nodes.
+using Offers = std::vector<profiler::NodeOffer>;
+Offers offers_of(const ModelView& built, const ModelView& planned);
+
 /// `report`: what `widebench profile --json --roofline` printed, for its roofline; may be empty. Throws
 /// wide::Error.
-ProfileData read_profile(const std::filesystem::path& file, const std::string& report, const Step& step);
+ProfileData read_profile(const std::filesystem::path& file, const std::string& report, const Step& step,
+                         const Offers& offers = {});
 /// The same from traces in memory.
-ProfileData make_profile(std::vector<profiler::Trace> traces, const std::string& report, const Step& step);
+ProfileData make_profile(std::vector<profiler::Trace> traces, const std::string& report, const Step& step,
+                         const Offers& offers = {});
 
 /// "batch_norm" of "%batch_norm aten.conv2d.default": as the selection names nodes.
 std::string selection_name(std::string_view trace_node);
@@ -57,6 +68,13 @@ std::set<std::string> kernels_of_node(const profiler::Trace& trace, const profil
 Table node_table(const profiler::Comparison& comparison);
 /// Columns: node, time, roof, fraction, intensity, rate, share, bound.
 Table roofline_table(const profiler::Roofline& roofline, const profiler::Trace& trace);
+
+/// Columns: node, rival, wide, lost, action, then, gained, share, bound, saved, basis.
+Table limit_table(const std::vector<profiler::Limit>& limits, const std::string& rival);
+/// The node of a module that loses most, as the selection names it; empty: none lies in it.
+std::string worst_node_in(const profiler::Limits& limits, const std::string& module);
+/// "2.10× over eager: 8.34 ms against 17.5 ms a pass; %conv2d holds it back most, …".
+std::string limits_headline(const profiler::Limits& limits);
 
 /// One bar of the gain split. The bars add up to what was gained.
 struct GainPart {

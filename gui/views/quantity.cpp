@@ -109,6 +109,11 @@ std::string show_error(const Interval& error) {
   return text.data();
 }
 
+std::string show_probability(const Interval& p) {
+  if (std::isnan(p.value)) return kNotKnown;
+  return p.value >= 0.9995 ? "1" : p.value >= 0.001 ? three_figures(p.value) : show_error(p);
+}
+
 std::string show_rate(const Interval& per_second) {
   return with_unit(per_second, kRates);
 }

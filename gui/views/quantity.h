@@ -18,8 +18,10 @@ std::string show_change(const Interval& ratio);       ///< "+4.20 % [+3.10, +5.3
 std::string show_count(const Interval& count);        ///< "12", "1,234,567"; fractions "12.5"
 std::string show_share(const Interval& share);        ///< "12.5 %" of 0.125
 std::string show_error(const Interval& error);        ///< "3.10e-07"; "0"
-std::string show_rate(const Interval& per_second);    ///< "12.3 GFLOP/s"
-std::string show_bytes(const Interval& bytes);        ///< "1.20 MB", powers of 1000
+/// "0.0123", "1"; tiny ones with an exponent.
+std::string show_probability(const Interval& p);
+std::string show_rate(const Interval& per_second);  ///< "12.3 GFLOP/s"
+std::string show_bytes(const Interval& bytes);      ///< "1.20 MB", powers of 1000
 
 /// The number alone, three significant figures, never in exponent form: "0.92", "12.3", "1234".
 std::string three_figures(double value);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "gui/views/quantity.h"
+#include "results/reliability.h"
 #include "results/table.h"
 
 namespace wide::gui {
@@ -79,6 +80,7 @@ void add_point(Series& series, const CaseRecord& record, Against against) {
     series.value.insert(series.value.begin() + at, speedup.value);
     series.low.insert(series.low.begin() + at, band ? speedup.low : speedup.value);
     series.high.insert(series.high.begin() + at, band ? speedup.high : speedup.value);
+    series.unreliable.insert(series.unreliable.begin() + at, !results::unreliable(record).empty());
   }
 }
 
@@ -104,7 +106,9 @@ Table sweep_table() {
 }
 
 void add_cases(Table& table, const std::vector<CaseRecord>& cases) {
-  for (const auto& record : cases) {
+  const auto judged = results::effects(cases);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const auto& record = cases[i];
     const auto row = table.add_row();
     table.set(row, kSubject, printable(record.subject));
     table.set(row, kShape, shape_text(record.shape));
@@ -113,9 +117,9 @@ void add_cases(Table& table, const std::vector<CaseRecord>& cases) {
     table.set(row, kMode, printable(record.mode));
     table.set(row, kN, static_cast<double>(record.n));
     table.set(row, kStrategy, printable(record.strategy));
-    table.set(row, kVerdict, verdict_word(record));
+    table.set(row, kVerdict, verdict_word(record, judged[i]));
     table.set(row, kError, results::max_abs_err(record));
-    table.set(row, kReason, printable(record.reason, 1000));
+    table.set(row, kReason, reason_text(record));
     if (record.verdict != Verdict::kPass) continue;
     table.set(row, kWide, record.wide.ci95.known() ? record.wide.ci95 : Interval{record.wide.median_us});
     table.set(row, kRival, printable(record.best_rival));
@@ -129,10 +133,20 @@ void add_cases(Table& table, const std::vector<CaseRecord>& cases) {
 }
 
 std::string verdict_word(const CaseRecord& record) {
+  return verdict_word(record, results::effect(record));
+}
+
+std::string verdict_word(const CaseRecord& record, profiler::Effect effect) {
   if (record.verdict != Verdict::kPass) return std::string(results::name(record.verdict));
-  if (!record.circumstances.disturbed.empty()) return "inconclusive";
+  if (!results::unreliable(record).empty()) return "inconclusive";
   if (std::isnan(record.speedup_best_rival.value)) return "pass";
-  return std::string(profiler::name(results::effect(record)));
+  return std::string(profiler::name(effect));
+}
+
+std::string reason_text(const CaseRecord& record) {
+  const auto why = results::unreliable(record);
+  if (why.empty()) return printable(record.reason, 1000);
+  return std::string(results::kUnreliable).append("; ").append(printable(why, 1000));
 }
 
 Meaning meaning(std::string_view word) {

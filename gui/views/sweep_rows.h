@@ -20,6 +20,10 @@ void add_cases(Table& table, const std::vector<results::CaseRecord>& cases);
 
 /// "pass", "fail", …; of a pass "faster", "slower", "same" or "inconclusive" against the best rival.
 std::string verdict_word(const results::CaseRecord& record);
+/// The same of a case that was judged together with others.
+std::string verdict_word(const results::CaseRecord& record, profiler::Effect effect);
+/// Why a case did not pass, or why its times allow no verdict: "unreliable: measure again; …".
+std::string reason_text(const results::CaseRecord& record);
 
 /// What a verdict word means to the reader.
 enum class Meaning : std::uint8_t { kGood, kBad, kSame, kUnclear, kBroken };
@@ -30,6 +34,7 @@ Meaning meaning(std::string_view word);
 struct Series {
   std::string title;                        ///< "resblock": as much as tells it from the others
   std::vector<double> n, value, low, high;  ///< by ascending n; low and high equal value where not known
+  std::vector<bool> unreliable;             ///< of each n: its times allow no verdict
   std::vector<double> broken;               ///< N of cases that did not pass
 };
 

@@ -155,7 +155,8 @@ json to_json(const Roofline& roofline, const Trace& trace) {
   return {{"dtype", roofline.dtype},
           {"peaks", json::parse(to_text(roofline.peaks))},
           {"nodes", nodes},
-          {"total", point_json(roofline.total)}};
+          {"total", point_json(roofline.total)},
+          {"doubts", roofline.doubts}};
 }
 
 }  // namespace wide::profiler

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "formats/document.h"
@@ -14,6 +15,46 @@ namespace {
 using nlohmann::json;
 
 constexpr double kMicroseconds = 1e6;
+
+// Note [Sense of peaks]
+// Peaks measured while other work had the CPUs are wrong in ways that show: the type that was tried in the
+// bad moment is far below the others, a copy that has to leave a cache is faster than one that stays. Working
+// sets of a megabyte and more are compared, and up by a quarter only: smaller ones are copied by one thread.
+// float32 is as fast as float64 or twice, 16-bit types without units for them are slower than float32 by any
+// factor, and with matrix units 32 times as fast at most. What reaches more than the roof by a tenth was
+// measured beside a peak that is too low.
+constexpr double kLeastCompared = 2e6;  // bytes
+constexpr double kMostFaster = 1.25;    // a larger working set than a smaller one
+constexpr double kMostTimes32 = 40;     // a 16-bit type over float32
+constexpr double kMostTimes64 = 8;      // float32 over float64, on a CPU
+constexpr double kMostAbove = 1.1;      // the roof
+constexpr double kLeastShare = 0.02;    // of the time, of a node that is held against the roof
+
+std::string figure(double value, const char* unit) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%.3g %s", value, unit);
+  return text.data();
+}
+
+std::string speeds(const std::string& a, double fast, const std::string& b, double slow) {
+  return a + " (" + figure(fast / 1e9, "GFLOP/s") + ") cannot be that much faster than " + b + " (" +
+         figure(slow / 1e9, "GFLOP/s") + ")";
+}
+
+double peak_of(const Peaks& peaks, const char* dtype) {
+  const auto found = peaks.flops.find(dtype);
+  return found == peaks.flops.end() ? 0 : found->second;
+}
+
+void doubt_nodes(const Trace& trace, Roofline& result) {
+  for (const auto& point : result.nodes) {
+    if (point.fraction() <= kMostAbove || point.share < kLeastShare) continue;
+    const auto& name = trace.nodes[static_cast<std::size_t>(point.node)].name;
+    result.doubts.push_back(name + " reached " + figure(100 * point.fraction(), "%") +
+                            " of the roof: a peak was measured too low");
+    return;
+  }
+}
 
 // What each cause accounts for of a node's time; the largest binds. Fill is what none of them explains: too
 // little work at a time to reach the peak.
@@ -64,6 +105,32 @@ double Peaks::bytes_per_second(double bytes) const {
       ->bytes_per_second;
 }
 
+std::vector<std::string> nonsense(const Peaks& peaks) {
+  std::vector<std::string> doubts;
+  const Bandwidth* slowest = nullptr;
+  for (const auto& level : peaks.bandwidth) {
+    if (level.bytes < kLeastCompared) continue;
+    if (slowest != nullptr && level.bytes_per_second > kMostFaster * slowest->bytes_per_second) {
+      doubts.push_back("copies of " + figure(level.bytes / 1e6, "MB") + " seemed faster (" +
+                       figure(level.bytes_per_second / 1e9, "GB/s") + ") than those of " +
+                       figure(slowest->bytes / 1e6, "MB") + " (" +
+                       figure(slowest->bytes_per_second / 1e9, "GB/s") + ")");
+    }
+    if (slowest == nullptr || level.bytes_per_second < slowest->bytes_per_second) slowest = &level;
+  }
+  const double single = peak_of(peaks, "float32"), twice = peak_of(peaks, "float64");
+  if (single > 0 && twice > kMostFaster * single)
+    doubts.push_back(speeds("float64", twice, "float32", single));
+  if (peaks.device == "cpu" && twice > 0 && single > kMostTimes64 * twice)
+    doubts.push_back(speeds("float32", single, "float64", twice));
+  for (const char* half : {"bfloat16", "float16"}) {
+    const double reached = peak_of(peaks, half);
+    if (single > 0 && reached > kMostTimes32 * single)
+      doubts.push_back(speeds(half, reached, "float32", single));
+  }
+  return doubts;
+}
+
 std::string to_text(const Peaks& peaks) {
   json levels = json::array();
   for (const auto& level : peaks.bandwidth)
@@ -71,7 +138,8 @@ std::string to_text(const Peaks& peaks) {
   const json text{{"machine", peaks.machine}, {"device", peaks.device},
                   {"threads", peaks.threads}, {"flops", peaks.flops},
                   {"bandwidth", levels},      {"launch_us", peaks.launch_us},
-                  {"gap_us", peaks.gap_us},   {"graph_gap_us", peaks.graph_gap_us}};
+                  {"gap_us", peaks.gap_us},   {"graph_gap_us", peaks.graph_gap_us},
+                  {"doubts", peaks.doubts}};
   return text.dump(1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -85,6 +153,7 @@ Peaks peaks_from_text(std::string_view text) try {
   for (const auto& level : given.at("bandwidth")) {
     peaks.bandwidth.push_back({level.at("bytes").get<double>(), level.at("bytes_per_second").get<double>()});
   }
+  if (given.contains("doubts")) given.at("doubts").get_to(peaks.doubts);
   return peaks;
 } catch (const json::exception& error) {
   throw Error("roofline", std::string("the stored peaks cannot be read: ") + error.what());
@@ -94,7 +163,7 @@ Peaks peaks_from_text(std::string_view text) try {
 
 Roofline roofline(const Trace& trace, const Structure& structure, const Peaks& peaks,
                   const std::string& dtype) {
-  Roofline result{peaks, dtype, {}, {}};
+  Roofline result{peaks, dtype, {}, {}, {}};
   const auto peak = peaks.flops.contains(dtype) ? peaks.flops.at(dtype) : 0;
   const auto gap = trace.facts.contains(kReplayedFact) ? peaks.graph_gap_us : peaks.gap_us;
   const auto each_launch = structure.device ? gap : peaks.launch_us;
@@ -126,6 +195,8 @@ Roofline roofline(const Trace& trace, const Structure& structure, const Peaks& p
   result.total.bound =
       static_cast<Bound>(std::max_element(by_bound.begin() + 1, by_bound.end()) - by_bound.begin());
   if (result.total.time_us <= 0) result.total.bound = Bound::kNothing;
+  result.doubts = peaks.doubts;
+  doubt_nodes(trace, result);
   return result;
 }
 

@@ -28,10 +28,16 @@ struct Peaks {
   double launch_us = 0;                 ///< what the smallest call of an operator takes the host
   double gap_us = 0;        ///< from one smallest kernel that waits in line to the next; 0 on a CPU
   double graph_gap_us = 0;  ///< the same within a CUDA Graph; 0 where there are none
+  std::vector<std::string> doubts =
+      {};  ///< why they are not to be believed, a sentence each; empty: they are
 
   /// Of the measured working set nearest to `bytes`. 0 when nothing was measured.
   double bytes_per_second(double bytes) const;
 };
+
+/// What cannot be in peaks that were measured in peace: larger working sets that are faster than smaller
+/// ones, types further apart than any processor has them. A sentence each. See Note [Sense of peaks].
+std::vector<std::string> nonsense(const Peaks& peaks);
 
 /// The fact of a trace that holds the peaks of the machine it was captured on, as to_text gives them.
 inline constexpr const char* kPeaksFact = "machine_peaks";
@@ -68,6 +74,8 @@ struct Roofline {
   std::string dtype;
   std::vector<RooflinePoint> nodes;  ///< graph order; those computed at build are left out
   RooflinePoint total;               ///< the sum, with what binds most of the time
+  /// Why it is not to be believed: what is doubtful of the peaks, and nodes above the roof.
+  std::vector<std::string> doubts = {};
 };
 
 /// `dtype` picks the arithmetic peak; without one for it the memory bound alone counts.

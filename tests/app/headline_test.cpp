@@ -62,6 +62,14 @@ TEST(Headline, LeavesDisturbedCasesOutOfTheMeans) {
   EXPECT_THAT(text(head), testing::HasSubstr("1 passed cases were disturbed by other work"));
 }
 
+TEST(Headline, LeavesNoiseOutOfTheMeans) {
+  auto noisy = passed_with(14488, 13082, 25768);
+  noisy.noise_floor = {1, 0.9, 50.68};
+  const auto head = headline({noisy, passed_with(2, 1.9, 2.1)});
+  EXPECT_NEAR(head.over_eager.value, 2, 1e-12);
+  EXPECT_EQ(head.disturbed, 1);
+}
+
 TEST(Headline, TellsWidthFromKernels) {
   auto record = passed_with(6, 5.9, 6.1, 2);
   record.rivals = {{"eager", {}, {6, 5.9, 6.1}}, {"apart", {}, {2, 1.9, 2.1}}};

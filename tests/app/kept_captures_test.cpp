@@ -98,6 +98,21 @@ TEST_F(KeptCaptures, AreExplainedAgainToTheSameNumbers) {
   EXPECT_EQ(document({"profile", "--from", path("t.json.gz")}).at("comparisons"), first.at("comparisons"));
 }
 
+TEST_F(KeptCaptures, SayWhatHoldsTheSpeedUpBack) {
+  const auto limits = document({"profile", "mlp", "-n", "8", "--limits"}).at("limits");
+  ASSERT_EQ(limits.at("nodes").size(), 2u);
+  EXPECT_NEAR(limits.at("speedup").get<double>(), 2, 1e-9);
+  EXPECT_EQ(document({"profile", "--from", "1", "--limits"}).at("limits"), limits);
+  EXPECT_THAT(
+      run({"profile", "--from", "1", "--limits"}).out,
+      AllOf(HasSubstr("what holds the speed-up back (2.00x over eager"), HasSubstr("best known action")));
+  EXPECT_EQ(run({"runs", "export", "1", "-o", path("r.html")}).code, 0);
+  std::ifstream file(path("r.html"));
+  const std::string report{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(report,
+              AllOf(HasSubstr("What holds the speed-up back: "), HasSubstr("%0 aten.linear.default")));
+}
+
 TEST_F(KeptCaptures, AreComparedWithEachOther) {
   keep();
   keep({"--rivals", "none"});

@@ -168,6 +168,10 @@ AtThePaceOfTheProgram::AtThePaceOfTheProgram() {
   pace = new gui::Pace;
 }
 
+void AtThePaceOfTheProgram::touch() const {
+  pace->touched();
+}
+
 AtThePaceOfTheProgram::~AtThePaceOfTheProgram() {
   delete std::exchange(pace, nullptr);
 }

@@ -60,6 +60,8 @@ class AtThePaceOfTheProgram {
  public:
   AtThePaceOfTheProgram();
   ~AtThePaceOfTheProgram();
+  /// As if the person did something now.
+  void touch() const;
   AtThePaceOfTheProgram(const AtThePaceOfTheProgram&) = delete;
   AtThePaceOfTheProgram& operator=(const AtThePaceOfTheProgram&) = delete;
 };

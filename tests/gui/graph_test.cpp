@@ -1,8 +1,10 @@
 // The graph as nodes and as text; the inspector beside it.
 #include <algorithm>
 
+#include <cmath>
+
 #include "gui/bed.h"
-#include "gui/panels/graph_layout.h"
+#include "gui/panels/graph_panel.h"
 
 namespace wide::test {
 namespace {
@@ -57,6 +59,134 @@ void modules_fold(ImGuiTestContext* ctx) {
   ctx->ItemClick("//###Graph/###unfold");
   ctx->Yield(5);
   IM_CHECK_STR_EQ(bench().commands.refusal("graph.unfold").c_str(), "no module is folded");
+}
+
+void modules_open_one_level_at_a_time(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  bench().open_files({corpus("hf_bert").string()});
+  settle(ctx);
+  const auto& model = *bench().session.model;
+  const int levels = gui::module_levels(model);
+  IM_CHECK_GT(levels, 2);
+  IM_CHECK(gui::fold_to(model, levels).empty());
+  auto folded = gui::fold_to(model, 0);
+  IM_CHECK(!folded.empty());
+  const auto outermost = *folded.begin();
+  gui::unfold_once(model, folded, outermost);
+  IM_CHECK(folded.count(outermost) == 0);
+  IM_CHECK(!folded.empty());  // what lies right in it is a box now, and not all of its operations
+  for (const auto& path : folded) {
+    for (const auto& other : folded) IM_CHECK(path == other || !gui::lies_in(path, other));
+  }
+  const auto inner = *folded.begin();
+  for (const auto& node : model.graph) {
+    if (!gui::lies_in(node.module, inner)) continue;
+    gui::unfold_once(model, folded, inner);
+    IM_CHECK(gui::fold_around(model, folded, node.module));
+    break;
+  }
+  show(ctx, "graph");
+  auto& panel = *bench().graph_panel;
+  std::size_t before = 0;
+  for (bench().commands.run("graph.fold"); bench().commands.refusal("graph.shallower").empty();)
+    bench().commands.run("graph.shallower");
+  ctx->Yield(8);
+  for (int level = 0; bench().commands.refusal("graph.deeper").empty(); ++level) {
+    before = panel.picture.boxes.size();
+    ctx->ItemClick("//###Graph/###deeper");
+    ctx->Yield(8);
+    IM_CHECK_GE(panel.picture.boxes.size(), before);
+    IM_CHECK_LT(level, 20);
+  }
+  IM_CHECK(panel.folded.empty());
+  test::picture(ctx, "graph-open");
+}
+
+// Sixty-four operations in a row are read as a text is, and are large enough for that.
+void long_graphs_are_wrapped(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  gui::GraphPicture line;
+  for (int i = 0; i < 64; ++i) line.boxes.push_back({.key = "%" + std::to_string(i), .layer = i});
+  gui::wrap(line, 6, 8);
+  double wide = 0, high = 0;
+  for (std::size_t i = 0; i < line.boxes.size(); ++i) {
+    wide = std::max(wide, line.boxes[i].x + 1), high = std::max(high, line.boxes[i].y + 1);
+    for (std::size_t k = 0; k < i; ++k) {
+      IM_CHECK(std::abs(line.boxes[i].x - line.boxes[k].x) > 0.99 ||
+               std::abs(line.boxes[i].y - line.boxes[k].y) > 0.99);
+    }
+  }
+  IM_CHECK_GT(std::min(6 / wide, 8 / high), 0.4);  // in one line they were a tenth of their size
+  line.boxes.resize(4);
+  gui::wrap(line, 6, 8);
+  IM_CHECK_EQ(line.boxes[3].y, line.boxes[0].y);  // what fits stays in one line
+}
+
+ImVec2 middle_of(const gui::GraphPanel& panel, const std::string& node) {
+  const auto& model = *bench().session.model;
+  for (const auto& box : panel.picture.boxes) {
+    if (box.nodes.empty() || model.graph[box.nodes.front()].name != node) continue;
+    const float size = gui::em() * panel.zoom;
+    return {panel.origin.x + (static_cast<float>(box.x) * 11.7F + 4) * size,
+            panel.origin.y + (static_cast<float>(box.y) * 5 + 2) * size};
+  }
+  return {};
+}
+
+void the_left_button_selects_and_moves(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  show(ctx, "graph");
+  ctx->Yield(10);
+  auto& panel = *bench().graph_panel;
+  const auto name = some_node("relu");
+  bench().selection.choose_node("");
+  ctx->MouseMoveToPos(middle_of(panel, name));
+  ctx->Yield(3);
+  ctx->MouseClick();
+  ctx->Yield(3);
+  IM_CHECK_STR_EQ(bench().selection.node.c_str(), name.c_str());
+  const auto before = panel.origin;
+  const auto from = middle_of(panel, name);
+  ctx->MouseMoveToPos(from);
+  ctx->MouseDown();
+  ctx->MouseMoveToPos({from.x + 60, from.y + 40});
+  ctx->MouseUp();
+  ctx->Yield(3);
+  IM_CHECK_LT(std::abs(panel.origin.x - before.x - 60), 8);
+  IM_CHECK_LT(std::abs(panel.origin.y - before.y - 40), 8);
+  IM_CHECK_STR_EQ(bench().selection.node.c_str(), name.c_str());
+}
+
+void another_size_shows_all_again(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  show(ctx, "graph");
+  ctx->Yield(10);
+  auto& panel = *bench().graph_panel;
+  const float before = panel.zoom;
+  auto* window = ctx->GetWindowByRef("//###Graph");
+  IM_CHECK(window != nullptr);
+  bench().commands.run("view.larger");
+  bench().commands.run("view.larger");
+  ctx->Yield(12);
+  bench().commands.run("view.normal");
+  ctx->Yield(12);
+  for (const auto& box : panel.picture.boxes) {
+    const float size = gui::em() * panel.zoom;
+    IM_CHECK_LT(panel.origin.x + (static_cast<float>(box.x) * 11.7F + 9.8F) * size,
+                window->Pos.x + window->Size.x + 2);
+  }
+  IM_CHECK_LT(std::abs(panel.zoom - before), 0.05F * before);
+}
+
+void the_filter_jumps_from_find_to_find(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  show(ctx, "graph");
+  ctx->ItemInputValue("//###Graph/##filter", "aten.relu");
+  ctx->Yield(3);
+  const auto first = bench().selection.node;
+  IM_CHECK(first.starts_with("relu"));
+  bench().commands.run("graph.next");
+  IM_CHECK(bench().selection.node.starts_with("relu") && bench().selection.node != first);
 }
 
 void nodes_draw(ImGuiTestContext* ctx) {
@@ -176,6 +306,11 @@ void add_graph_tests(ImGuiTestEngine* engine) {
   };
   add("picture", picture);
   add("modules fold", modules_fold);
+  add("modules open one level at a time", modules_open_one_level_at_a_time);
+  add("long graphs are wrapped", long_graphs_are_wrapped);
+  add("the left button selects and moves", the_left_button_selects_and_moves);
+  add("another size shows all again", another_size_shows_all_again);
+  add("the filter jumps from find to find", the_filter_jumps_from_find_to_find);
   add("nodes draw", nodes_draw);
   add("selecting anywhere selects everywhere", selecting_anywhere_selects_everywhere);
   add("text by stage", text_by_stage);

@@ -160,12 +160,46 @@ void a_subject_is_followed(ImGuiTestContext* ctx) {
   IM_CHECK(bytes_of(file).find("<svg") != std::string::npos);
 }
 
+void a_baseline_of_several_runs_is_not_replaced_unasked(ImGuiTestContext* ctx) {
+  const auto runs = with_history(ctx);
+  const auto baseline = [] {
+    const auto store = results::Store::open(database(), results::OpenMode::kReadOnly);
+    return store.baselines().at(0).runs;
+  };
+  {
+    auto store = results::Store::open(database(), results::OpenMode::kReadWrite);
+    store.set_baseline("main", {runs[0], runs[1]});
+  }
+  bench().commands.run("history.refresh");
+  settle(ctx);
+  bench().commands.run("history.look", std::to_string(runs[2]));
+  settle(ctx);
+  bench().commands.run("history.baseline");
+  ctx->Yield(4);
+  IM_CHECK_EQ(baseline().size(), 2u);
+  ctx->ItemClick("//###replace/###leave_it");
+  settle(ctx);
+  IM_CHECK_EQ(baseline().size(), 2u);
+  bench().commands.run("history.baseline");
+  ctx->Yield(4);
+  ctx->ItemClick("//###replace/###add_it");
+  settle(ctx);
+  IM_CHECK_EQ(baseline().size(), 3u);
+  bench().commands.run("history.baseline");
+  ctx->Yield(4);
+  ctx->ItemClick("//###replace/###replace_it");
+  settle(ctx);
+  IM_CHECK_EQ(baseline().size(), 1u);
+}
+
 }  // namespace
 
 void add_history_tests(ImGuiTestEngine* engine) {
   const auto add = [engine](const char* name, void (*run)(ImGuiTestContext*)) {
     IM_REGISTER_TEST(engine, "history", name)->TestFunc = run;
   };
+  add("a baseline of several runs is not replaced unasked",
+      a_baseline_of_several_runs_is_not_replaced_unasked);
   add("empty_says_what_to_do", empty_says_what_to_do);
   add("runs_are_listed_and_filtered", runs_are_listed_and_filtered);
   add("a_run_is_noted_and_tagged", a_run_is_noted_and_tagged);

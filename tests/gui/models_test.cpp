@@ -193,12 +193,38 @@ void subjects_are_asked_for_once(ImGuiTestContext* ctx) {
   IM_CHECK_EQ(asked, 0);  // known from the frames before
 }
 
+// A model and its training form beside each other: the window asks.
+void a_folder_with_several_models(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  const auto folder = scratch() / "two_models";
+  std::filesystem::create_directories(folder);
+  for (const auto& entry : std::filesystem::directory_iterator(corpus("resblock")))
+    std::filesystem::copy(entry.path(), folder / entry.path().filename(),
+                          std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy(folder / "model.pt2", folder / "model_train.pt2",
+                        std::filesystem::copy_options::overwrite_existing);
+  bench().open_files({folder.string()});
+  ctx->Yield(4);
+  IM_CHECK(!bench().jobs.busy());
+  ctx->ItemClick("//###choose_model/###model_0");
+  settle(ctx);
+  IM_CHECK(bench().session.model != nullptr);
+  IM_CHECK_EQ(bench().session.model->source.models.size(), 1u);
+  IM_CHECK_GT(bench().session.model->members.size(), 1u);
+  bench().open_files({folder.string()});
+  ctx->Yield(4);
+  ctx->ItemClick("//###choose_model/###none");
+  ctx->Yield(3);
+  IM_CHECK(!bench().jobs.busy());
+}
+
 }  // namespace
 
 void add_models_tests(ImGuiTestEngine* engine) {
   const auto add = [engine](const char* name, ImGuiTestTestFunc* test) {
     IM_REGISTER_TEST(engine, "models", name)->TestFunc = test;
   };
+  add("a folder with several models", a_folder_with_several_models);
   add("empty state loads the sample", empty_state_loads_sample);
   add("dialog opens a folder", dialog_opens_folder);
   add("dialog says what is missing", dialog_says_what_is_missing);

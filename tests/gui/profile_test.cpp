@@ -154,6 +154,27 @@ void tabs_show_kernels_gain_and_roofline(ImGuiTestContext* ctx) {
   IM_CHECK(ctx->ItemExists("//###Profile/##tabs/Roofline/###profile_now"));
 }
 
+// On a trace that has a rival; the profile of a real model is in profiles_in_a_child.
+void limits_say_what_holds_the_speed_up_back(ImGuiTestContext* ctx) {
+  with_trace(ctx);
+  bench().commands.run("profile.limits");
+  ctx->Yield(3);
+  IM_CHECK(panels().profile->shown == gui::ProfileTab::kLimits);
+  const auto& data = *panels().profile->data;
+  IM_CHECK(!data.limits.nodes.empty());
+  IM_CHECK_EQ(data.limit_nodes.rows(), data.limits.nodes.size());
+  IM_CHECK(gui::limits_headline(data.limits).find("holds it back most") != std::string::npos);
+  bench().selection.choose_node("");
+  ctx->ItemClick("//###Profile/##tabs/Limits/##limit_nodes/$$0/##row");
+  ctx->Yield(2);
+  IM_CHECK_STR_EQ(bench().selection.node.c_str(), gui::selection_name(data.limits.nodes[0].name).c_str());
+  const auto file = scratch() / "limits.csv";
+  bench().commands.run("profile.export_csv", file.string());
+  settle(ctx);
+  IM_CHECK(bytes_of(file).find("action") != std::string::npos);
+  picture(ctx, "limits");
+}
+
 void a_profile_is_exported(ImGuiTestContext* ctx) {
   with_trace(ctx);
   for (const char* format : {"csv", "json", "svg", "png"}) {
@@ -184,6 +205,40 @@ void the_command_line_is_copied(ImGuiTestContext* ctx) {
       "trace.json");
 }
 
+// What Graph and Strategies show is what is profiled: the same sizes and the same plan.
+void the_open_model_is_profiled_as_it_is(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  bench().open_source({.subject = "resblock"});
+  settle(ctx);
+  bench().session.wish.by_kind["conv2d"] = "sequential";
+  bench().build();
+  settle(ctx);
+  show(ctx, "profile");
+  ctx->Yield(2);
+  bench().commands.run("profile.start");
+  settle(ctx);
+  IM_CHECK(panels().profile->data != nullptr);
+  const auto& data = *panels().profile->data;
+  const auto& wide = data.traces[data.wide];
+  const auto& model = *bench().session.model;
+  std::size_t seen = 0;
+  for (const auto& node : wide.nodes) {
+    const auto* shown = model.find(gui::selection_name(node.name));
+    if (shown == nullptr || node.at_build || !shown->choosable()) continue;
+    IM_CHECK_STR_EQ(node.strategy.c_str(), shown->strategy.c_str());
+    seen += shown->kind == "conv2d" ? 1 : 0;
+  }
+  IM_CHECK_GT(seen, 0u);
+  // What runs one member after the other could run otherwise, and Limits says so.
+  bool other = false;
+  for (const auto& limit : data.limits.nodes)
+    other = other || (limit.strategy == "sequential" && limit.action.what.starts_with("strategy "));
+  IM_CHECK(other);
+  const auto words = gui::profile_arguments(*panels().profile, bench(), "t.json");
+  IM_CHECK(std::find(words.begin(), words.end(), "ci") != words.end());
+  IM_CHECK(gui::form_of(*panels().sweep, bench()).preset == "ci");
+}
+
 void profiles_in_a_child(ImGuiTestContext* ctx) {
   with_no_results(ctx);
   show(ctx, "profile");
@@ -201,6 +256,20 @@ void profiles_in_a_child(ImGuiTestContext* ctx) {
   bench().commands.run("profile.show_tab", "roofline");
   ctx->Yield(3);
   IM_CHECK(panels().profile->shown == gui::ProfileTab::kRoofline);
+  picture(ctx, "roofline");
+  bench().commands.run("profile.limits");
+  ctx->Yield(3);
+  IM_CHECK(data->limits.speedup() > 0);
+  for (const auto& node : data->limits.nodes) IM_CHECK(node.roof_us > 0 || node.lost_us == 0);
+  picture(ctx, "limits-of-mlp");
+  {
+    const auto store = results::Store::open(database(), results::OpenMode::kReadOnly);
+    IM_CHECK_EQ(store.runs().size(), 1u);  // History has it
+    IM_CHECK_STR_EQ(store.runs().at(0).preset.c_str(), "profile");
+  }
+  bench().commands.run("profile.measure_peaks");
+  settle(ctx);
+  IM_CHECK(panels().profile->data->roofline.has_value());
 }
 
 // The promise is 60 frames a second; others use the machine that tests run on, hence the median and the room.
@@ -244,8 +313,10 @@ void add_profile_tests(ImGuiTestEngine* engine) {
   add("search_goes_from_one_to_the_next", search_goes_from_one_to_the_next);
   add("a_node_is_the_same_everywhere", a_node_is_the_same_everywhere);
   add("tabs_show_kernels_gain_and_roofline", tabs_show_kernels_gain_and_roofline);
+  add("limits say what holds the speed-up back", limits_say_what_holds_the_speed_up_back);
   add("a_profile_is_exported", a_profile_is_exported);
   add("the_command_line_is_copied", the_command_line_is_copied);
+  add("the open model is profiled as it is", the_open_model_is_profiled_as_it_is);
   add("profiles_in_a_child", profiles_in_a_child);
   add("a_million_events", a_million_events);
 }

@@ -7,6 +7,7 @@
 
 #include "gui/bed.h"
 #include "gui/palette.h"
+#include "gui/panels/shared/results_panels.h"
 
 namespace wide::test {
 namespace {
@@ -215,6 +216,81 @@ void notices_stay_and_go(ImGuiTestContext* ctx) {
   IM_CHECK(bench().notices.log_text().find("It did not work: in this place; try that") != std::string::npos);
 }
 
+void warnings_go(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  bench().notices.post(Level::kWarning, "This cannot be done now", "nothing is open");
+  bench().notices.expire(1e9);
+  IM_CHECK(bench().notices.shown().empty());
+  IM_CHECK(bench().notices.log_text().find("nothing is open") != std::string::npos);
+}
+
+void number_keys_show_panels(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  for (std::size_t i = 0; i < bench().panels.size() && i < 9; ++i) {
+    const auto* command = bench().commands.find("view." + bench().panels[i].id);
+    IM_CHECK(command != nullptr);
+    IM_CHECK_EQ(command->chord, static_cast<int>(ImGuiKey_1) + static_cast<int>(i));
+  }
+  ctx->KeyPress(ImGuiKey_4);
+  ctx->Yield(3);
+  auto* fourth = ctx->GetWindowByRef(("//###" + bench().panels[3].title).c_str());
+  IM_CHECK(fourth != nullptr && !fourth->Hidden);
+  show(ctx, "log");
+  ctx->ItemInput("//###Log/##filter");
+  ctx->KeyChars("2");
+  ctx->Yield(3);
+  IM_CHECK(!ctx->GetWindowByRef("//###Log")->Hidden);  // a digit in a text is a digit
+}
+
+void run_keys_show_their_panels(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  show(ctx, "graph");
+  IM_CHECK(ctx->GetWindowByRef("//###Profile")->Hidden);
+  ctx->KeyPress(ImGuiKey_F6);
+  ctx->Yield(4);
+  IM_CHECK(!ctx->GetWindowByRef("//###Profile")->Hidden);
+  bench().jobs.cancel_all();
+  settle(ctx);
+}
+
+void the_palette_puts_first_what_can_run(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  for (const char* query : {"build", "graph", "profile", "baseline"}) {
+    const auto found = search(bench().commands, query);
+    bool refused = false;
+    for (const auto* command : found) {
+      const bool runs = bench().commands.refusal(command->id).empty();
+      IM_CHECK(!(runs && refused));
+      refused = refused || !runs;
+    }
+  }
+  const auto light = search(bench().commands, "light");
+  IM_CHECK(!light.empty());
+  IM_CHECK_STR_EQ(light.front()->id.c_str(), "view.theme");
+}
+
+void what_was_open_comes_back(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  bench().commands.run("sweep.take_command", "widebench benchmark linear mlp -p ci -n 2,8 --rivals eager");
+  ctx->Yield(2);
+  bench().note_what_is_open();
+  bench().settings.width = 1000, bench().settings.height = 700;
+  const auto file = scratch() / "window.json";
+  IM_CHECK_STR_EQ(gui::write_settings(file, bench().settings).c_str(), "");
+  const auto kept = gui::read_settings(file);
+  IM_CHECK_EQ(kept.width, 1000);
+  fresh(ctx);
+  bench().settings = kept;
+  bench().restore(true);
+  settle(ctx);
+  IM_CHECK(bench().session.model != nullptr);
+  IM_CHECK_STR_EQ(bench().session.model->name.c_str(), "resblock");
+  const auto& form = bench().results->sweep->form;
+  IM_CHECK_EQ(form.subjects.size(), 2u);
+  IM_CHECK_EQ(form.n.size(), 2u);
+  IM_CHECK_STR_EQ(form.preset.c_str(), "ci");
+}
+
 void closing_asks(ImGuiTestContext* ctx) {
   fresh(ctx);
   bench().jobs.start(gui::Lane::kFiles, "Long work", [](const gui::JobContext& context) -> gui::Apply {
@@ -297,6 +373,11 @@ void add_shell_tests(ImGuiTestEngine* engine) {
   add("shortcuts are listed", shortcuts_listed);
   add("chords are unique", chords_are_unique);
   add("notices stay and go", notices_stay_and_go);
+  add("warnings go", warnings_go);
+  add("number keys show panels", number_keys_show_panels);
+  add("run keys show their panels", run_keys_show_their_panels);
+  add("the palette puts first what can run", the_palette_puts_first_what_can_run);
+  add("what was open comes back", what_was_open_comes_back);
   add("closing asks", closing_asks);
   add("closing at once", closing_at_once);
   add("settings are kept", settings_are_kept);

@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "gui/pace.h"
 #include "gui/results_bed.h"
 #include "machine_speed.h"
 #include "profiler/trace/sample_traces.h"
@@ -187,29 +188,29 @@ void a_million_events_of_any_length(ImGuiTestContext* ctx) {
   pan_and_zoom(ctx, varied_trace(1'000'000));
 }
 
-// A mouse that is moved all the time.
-class Mouse {
+// What wakes the window all the time without being anybody's doing: jobs that tell how far they are.
+class Waker {
  public:
-  Mouse()
+  Waker()
       : thread_([this] {
           while (!ended_) {
             glfwPostEmptyEvent();
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
           }
         }) {}
-  ~Mouse() {
+  ~Waker() {
     ended_ = true;
     thread_.join();
   }
-  Mouse(const Mouse&) = delete;
-  Mouse& operator=(const Mouse&) = delete;
+  Waker(const Waker&) = delete;
+  Waker& operator=(const Waker&) = delete;
 
  private:
   std::atomic<bool> ended_ = false;
   std::thread thread_;
 };
 
-// Frames that the program would draw in three seconds of the newest job, whatever the mouse does.
+// Frames that the program would draw in three seconds of the newest job while nobody touches it.
 void few_frames_while_it_runs(ImGuiTestContext* ctx, double most_a_second) {
   const auto state = [] {
     const auto jobs = bench().jobs.list();
@@ -223,8 +224,10 @@ void few_frames_while_it_runs(ImGuiTestContext* ctx, double most_a_second) {
   int frames = 0;
   double seconds = 0;
   {
-    const Mouse mouse;
+    const Waker waker;
     const AtThePaceOfTheProgram paced;
+    for (const auto opened = Clock::now(); seconds_since(opened) < gui::kLively;)
+      ctx->Yield();  // as if touched
     // The first frame is counted too: the program draws it up to a second after the job began.
     for (const auto begun = Clock::now(); bench().jobs.measuring() && seconds < 3; ++frames) {
       ctx->Yield();
@@ -264,6 +267,33 @@ void while_timing_strategies(ImGuiTestContext* ctx) {
   few_frames_while_it_runs(ctx, 1);
 }
 
+// What the person does is answered at once, also while something is timed.
+void input_while_measuring(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  const auto id = bench().jobs.start(gui::Lane::kMeasure, "Timing", [](const gui::JobContext& context) {
+    while (!context.cancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return gui::Apply();
+  });
+  while (!bench().jobs.measuring()) ctx->Yield();
+  int frames = 0;
+  double longest = 0;
+  {
+    const AtThePaceOfTheProgram paced;
+    for (const auto opened = Clock::now(); seconds_since(opened) < 1;) {
+      paced.touch();
+      const auto begun = Clock::now();
+      ctx->Yield();
+      longest = std::max(longest, seconds_since(begun));
+      ++frames;
+    }
+  }
+  bench().jobs.cancel(id);
+  settle(ctx);
+  ctx->LogInfo("%d frames, the longest %.3f s", frames, longest);
+  IM_CHECK_GE(frames, 10);
+  IM_CHECK_LT(longest, 0.5);
+}
+
 // Nothing is timed here: the window may be used, and shows progress as for any work.
 void while_validating(ImGuiTestContext* ctx) {
   with_no_results(ctx);
@@ -295,6 +325,7 @@ void add_speed_tests(ImGuiTestEngine* engine) {
   add("few frames while sweeping", while_sweeping);
   add("few frames while profiling", while_profiling);
   add("few frames while timing strategies", while_timing_strategies);
+  add("input while measuring", input_while_measuring);
   add("while validating", while_validating);
 }
 

@@ -42,6 +42,40 @@ void overriding_a_node(ImGuiTestContext* ctx) {
   IM_CHECK(bench().session.offers(name)->strategy != "sequential");
 }
 
+// The row and the total follow what is chosen, as an estimate, and building takes that away.
+void a_choice_shows_what_it_would_take(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  show(ctx, "strategies");
+  auto& session = bench().session;
+  const auto node = conv();
+  IM_CHECK(!session.estimated_us(node).has_value());
+  IM_CHECK_EQ(session.estimated_pass_us(), session.model->pass_us);
+  const auto* offers = session.offers(node.name);
+  const auto& other = *std::find_if(offers->alternatives.begin(), offers->alternatives.end(),
+                                    [&](const auto& one) { return one.strategy != node.strategy; });
+  pick(ctx, beside(ctx, "//###Strategies/**/" + node.name + "/###node", "##strategy"),
+       ("###" + other.strategy).c_str());
+  ctx->Yield(2);
+  const auto then = session.estimated_us(node);
+  IM_CHECK(then.has_value());
+  IM_CHECK_LT(std::abs(session.estimated_pass_us() - (session.model->pass_us + *then - node.microseconds)),
+              1e-6);
+  IM_CHECK(ctx->ItemExists("//###Strategies/###build_measure"));
+  picture(ctx, "estimate");
+  bench().commands.run("edit.undo");
+  ctx->Yield(2);
+  IM_CHECK(!session.estimated_us(node).has_value());
+}
+
+void why_a_slower_one_was_taken(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  gui::NodeView node{.strategy = "im2col", .microseconds = 759};
+  node.alternatives = {{"grouped", "", 756, true}, {"dense", "", 900, true}};
+  IM_CHECK(gui::why_not_fastest(node).starts_with("grouped takes 756"));
+  node.microseconds = 750;
+  IM_CHECK(gui::why_not_fastest(node).empty());
+}
+
 void conv_to_sequential_builds_and_validates(ImGuiTestContext* ctx) {
   fresh(ctx);
   bench().open_files({corpus("resblock").string()});
@@ -178,6 +212,8 @@ void add_strategies_tests(ImGuiTestEngine* engine) {
     IM_REGISTER_TEST(engine, "strategies", name)->TestFunc = test;
   };
   add("every node has a plan", every_node_has_a_plan);
+  add("a choice shows what it would take", a_choice_shows_what_it_would_take);
+  add("why a slower one was taken", why_a_slower_one_was_taken);
   add("overriding a node", overriding_a_node);
   add("conv to sequential builds and validates", conv_to_sequential_builds_and_validates);
   add("validating shows every member", validating_shows_every_member);

@@ -174,12 +174,40 @@ void a_hundred_thousand_rows(ImGuiTestContext* ctx) {
   IM_CHECK_EQ(table.shown().size(), 100'000u);
 }
 
+// Two readings between two frames: what the first one brought is not forgotten.
+void new_cases_come_into_view(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  show(ctx, "sweep");
+  const auto run_of = [](std::vector<results::CaseRecord> cases) {
+    auto run =
+        std::make_shared<gui::RunData>(gui::RunData{.cases = std::move(cases), .table = gui::sweep_table()});
+    gui::add_cases(run->table, run->cases);
+    return run;
+  };
+  auto& panel = *panels().sweep;
+  gui::show_run(panel, run_of({passed_case(2, 1.5)}));
+  ctx->Yield(3);
+  IM_CHECK(!panel.fit);
+  gui::show_run(panel, run_of({passed_case(2, 1.5), passed_case(64, 9)}));
+  gui::show_run(panel, run_of({passed_case(2, 1.5), passed_case(64, 9)}));
+  IM_CHECK(panel.fit);
+  auto noisy = passed_case(128, 400);
+  noisy.noise_floor = {1, 0.9, 1.6};
+  gui::show_run(panel, run_of({passed_case(2, 1.5), passed_case(64, 9), noisy}));
+  ctx->Yield(3);
+  IM_CHECK_EQ(panel.unreliable, 1u);
+  IM_CHECK_STR_EQ(std::string(panel.run->table.text(2, panel.run->table.column("verdict"))).c_str(),
+                  "inconclusive");
+  picture(ctx, "unreliable");
+}
+
 }  // namespace
 
 void add_sweep_tests(ImGuiTestEngine* engine) {
   const auto add = [engine](const char* name, void (*run)(ImGuiTestContext*)) {
     IM_REGISTER_TEST(engine, "sweep", name)->TestFunc = run;
   };
+  add("new cases come into view", new_cases_come_into_view);
   add("empty_says_what_to_do", empty_says_what_to_do);
   add("form_becomes_a_command_line", form_becomes_a_command_line);
   add("command_line_becomes_the_form", command_line_becomes_the_form);

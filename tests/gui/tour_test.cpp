@@ -200,6 +200,31 @@ void profile(ImGuiTestContext* ctx) {
   ctx->Yield(3);
   IM_CHECK(ctx->ItemExists("//###Profile/##tabs/Gain/launches removed"));
   picture(ctx, "tour-9-gain");
+  ctx->ItemClick("//###Profile/##tabs/Limits");
+  ctx->Yield(3);
+  const auto& limits = data->limits;
+  IM_CHECK(!limits.nodes.empty());
+  IM_CHECK_GT(limits.speedup(), 0.0);
+  ctx->ItemClick("//###Profile/##tabs/Limits/##limit_nodes/$$0/##row");
+  ctx->Yield(2);
+  IM_CHECK_STR_EQ(bench().selection.node.c_str(), gui::selection_name(limits.nodes[0].name).c_str());
+  picture(ctx, "tour-12-limits");
+}
+
+// A larger model: its modules are opened level by level, and its lines are wrapped.
+void graph_by_levels(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  bench().open_files({corpus("hf_bert").string()});
+  settle(ctx);
+  click_tab(ctx, "Graph");
+  while (bench().commands.refusal("graph.deeper").empty()) {
+    bench().commands.run("graph.deeper");
+    ctx->Yield(6);
+  }
+  bench().commands.run("graph.fit");
+  ctx->Yield(8);
+  IM_CHECK(bench().session.model->graph.size() > 40);
+  picture(ctx, "tour-13-levels");
 }
 
 void sweep_again(ImGuiTestContext* ctx) {
@@ -214,8 +239,8 @@ void sweep_again(ImGuiTestContext* ctx) {
 void compare(ImGuiTestContext* ctx) {
   click_tab(ctx, "History");
   settle(ctx);
-  IM_CHECK_EQ(panels().history->data->runs.size(), 2U);
-  ctx->ItemClick("//###History/##runs/$$1/##row");  // the earlier one: the newest stands first
+  IM_CHECK_EQ(panels().history->data->runs.size(), 3U);  // two sweeps, and the profile between them
+  ctx->ItemClick("//###History/##runs/$$2/##row");       // the earlier one: the newest stands first
   settle(ctx);
   IM_CHECK(panels().history->run != nullptr);
   ctx->KeyDown(ImGuiMod_Ctrl);
@@ -305,6 +330,7 @@ void add_tour_tests(ImGuiTestEngine* engine) {
     IM_REGISTER_TEST(engine, "tour", name)->TestFunc = test;
   };
   add("the walk", the_walk);
+  add("graph by levels", graph_by_levels);
   add("dropped files", dropped_files);
   add("dialog enters folders without models", dialog_enters_folders_without_models);
 }

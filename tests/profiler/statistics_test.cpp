@@ -109,7 +109,10 @@ TEST(StatisticsTest, JudgementNeedsSignificanceAndSize) {
   EXPECT_EQ(judge({1.01, 1.005, 1.015}, quiet), Effect::kSame)
       << "significant, but below the smallest effect";
   EXPECT_EQ(judge({1.5, 0.9, 2.0}, quiet), Effect::kInconclusive);
-  EXPECT_EQ(judge({1.05, 1.01, 1.09}, {1.0, 0.9, 1.1}), Effect::kSame) << "below the noise floor";
+  EXPECT_EQ(judge({1.05, 1.01, 1.09}, {1.0, 0.915, 1.095}), Effect::kSame) << "below the noise floor";
+  EXPECT_EQ(judge({1.5, 1.4, 1.6}, {1.0, 0.9, 1.1}), Effect::kInconclusive) << "noise of 11 %";
+  EXPECT_EQ(judge({1.0, 0.75, 1.3}, quiet, kMinimumEffect, 0.2), Effect::kInconclusive)
+      << "the interval holds both";
   EXPECT_EQ(judge({1.5, 1.4, 1.6}, {}), Effect::kInconclusive);
   EXPECT_EQ(judge({}, quiet), Effect::kInconclusive);
   EXPECT_EQ(judge({1.5, kUnknown, 1.6}, quiet), Effect::kInconclusive);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "formats/error.h"
+#include "results/reliability.h"
 #include "results/store.h"
 #include "results/table.h"
 #include "results/trend.h"
@@ -21,6 +22,11 @@ CaseRecord judged(double value, double low, double high, double spread) {
   record.speedup_best_rival = {value, low, high};
   record.noise_floor = {1, 0.995, 1.005};
   record.circumstances.spread = spread;
+  for (Rival& rival : record.rivals) {
+    if (rival.name != "threads") continue;
+    rival.speedup = record.speedup_best_rival;
+    rival.time.median_us = value * record.wide.median_us;
+  }
   return record;
 }
 
@@ -49,6 +55,50 @@ TEST(Effects, KnowNoIntervalThatHoldsAnything) {
   record = judged(3, 2.9, 3.1, 0.01);
   record.noise_floor = {1, 0.7, 1.4};
   EXPECT_EQ(effect(record), Effect::kInconclusive) << "the same work differs by 40 %";
+}
+
+TEST(Effects, AreNoneWhereNoiseExceedsATenth) {
+  auto record = judged(3, 2.9, 3.1, 0.01);
+  EXPECT_EQ(unreliable(record), "");
+  record.noise_floor = {1, 0.95, 1.14};
+  EXPECT_EQ(effect(record), Effect::kInconclusive);
+  EXPECT_EQ(unreliable(record), "the same work measured twice differs by up to 14 %");
+  EXPECT_NE(table({record}).find("pass, inconclusive: the same work"), std::string::npos);
+  record.noise_floor = {1, 0.995, 50.68};
+  EXPECT_EQ(unreliable(record), "the same work measured twice differs by up to 4968 %");
+}
+
+TEST(Effects, AreNoneWhereTheTimesBesideThemSayAnother) {
+  auto record = judged(4.26, 4.1, 4.4, 0.01);
+  for (Rival& rival : record.rivals)
+    if (rival.name == "threads") rival.time.median_us = record.wide.median_us / 7;
+  EXPECT_EQ(effect(record), Effect::kInconclusive);
+  EXPECT_EQ(unreliable(record), "the times of wide and threads contradict the speed-up");
+  EXPECT_FALSE(contradicts(1.4, 2100, 1520)) << "medians of rounds are no quotient of medians";
+  EXPECT_FALSE(contradicts(1.4, kUnknown, 1520)) << "nothing is known";
+}
+
+TEST(Effects, AnIntervalOfBothMuchFasterAndMuchSlowerIsNoVerdict) {
+  const auto record = judged(1.01, 0.7, 1.4, 0.01);
+  EXPECT_EQ(effect(record), Effect::kInconclusive);
+  EXPECT_EQ(unreliable(record), "the interval holds both much faster and much slower");
+}
+
+TEST(Effects, NoisyAndContradictoryTimesAreComparedWithNothing) {
+  const auto change = [](const CaseRecord& second) {
+    const auto seen =
+        compare({"a", {{test::sample_run(), {passed_case("k")}}}}, {"b", {{test::sample_run(), {second}}}});
+    return seen.cases.at(0);
+  };
+  CaseRecord noisy = passed_case("k");
+  noisy.noise_floor = {1.2, 1.15, 1.25};
+  EXPECT_EQ(change(noisy).change, Change::kInconclusive);
+  EXPECT_NE(change(noisy).reasons.at(0).find("differs by 20 %"), std::string::npos);
+  CaseRecord odd = passed_case("k");
+  for (Rival& rival : odd.rivals)
+    for (double* one : {&rival.speedup.value, &rival.speedup.low, &rival.speedup.high}) *one *= 14488;
+  EXPECT_EQ(change(odd).change, Change::kInconclusive);
+  EXPECT_EQ(change(odd).reasons.at(0), "second: the times of wide and eager contradict the speed-up");
 }
 
 TEST(Effects, OverTheBestRivalHoldOverEvery) {

@@ -1,6 +1,7 @@
 // What can be done with the history.
 #include <imgui.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -24,6 +25,16 @@ std::int64_t number_of(const std::string& text) {
 
 std::string no_run(const Shared& panel) {
   return panel->run ? "" : "look at a run first: click one in the history";
+}
+
+// The baseline of that name where it holds other runs than the one that is looked at; null: there is none.
+const results::Baseline* baseline_of_others(const HistoryPanel& panel, const std::string& name) {
+  if (!panel.data) return nullptr;
+  for (const auto& one : panel.data->baselines) {
+    const bool alone = one.runs.size() == 1 && one.runs.front() == panel.run->run.id;
+    if (one.name == name && !alone) return &one;
+  }
+  return nullptr;
 }
 
 std::string none_chosen(const Workbench& bench) {
@@ -140,10 +151,34 @@ void add_changing(const Shared& panel, Workbench& bench) {
           if (one.id == run) store.set_pinned(run, !one.pinned);
         }
       });
-  add("history.baseline", "Make the run the baseline", "",
+  add("history.set_baseline", "Make the run the only one of a baseline", "",
       [](Store& store, std::int64_t run, const std::string& name) {
         store.set_baseline(name.empty() ? "main" : name, {run});
       });
+  add("history.add_to_baseline", "Add the run to a baseline", "",
+      [](Store& store, std::int64_t run, const std::string& wanted) {
+        const auto name = wanted.empty() ? "main" : wanted;
+        std::vector<std::int64_t> runs;
+        for (const auto& baseline : store.baselines()) {
+          if (baseline.name == name) runs = baseline.runs;
+        }
+        if (std::find(runs.begin(), runs.end(), run) == runs.end()) runs.push_back(run);
+        store.set_baseline(name, runs);
+      });
+  // A baseline of several runs took an hour to measure: it is not replaced unasked.
+  bench.commands.add({.id = "history.baseline",
+                      .title = "Make the run the baseline",
+                      .run =
+                          [panel, &bench](const std::string& wanted) {
+                            const auto name = wanted.empty() ? std::string("main") : wanted;
+                            const auto* known = baseline_of_others(*panel, name);
+                            if (known == nullptr) {
+                              bench.commands.run("history.set_baseline", name);
+                              return;
+                            }
+                            panel->replacing = name;
+                          },
+                      .refuse = [panel] { return no_run(panel); }});
   bench.commands.add({.id = "history.delete",
                       .title = "Delete the chosen runs…",
                       .icon = icon::kTrash,

@@ -122,6 +122,35 @@ void draw_deleting(HistoryPanel& panel, const Ui& ui) {
   ImGui::EndPopup();
 }
 
+void draw_replacing(HistoryPanel& panel, const Ui& ui) {
+  constexpr const char* kPopup = "Replace the baseline?###replace";
+  if (panel.replacing.empty()) return;
+  if (!ImGui::IsPopupOpen(kPopup)) ImGui::OpenPopup(kPopup);
+  ImGui::SetNextWindowPos(ImGui::GetMainViewport()->GetWorkCenter(), ImGuiCond_Appearing, {0.5F, 0.5F});
+  if (!ImGui::BeginPopupModal(kPopup, nullptr, ImGuiWindowFlags_AlwaysAutoResize)) return;
+  std::string text = "The baseline ";
+  text.append(results::printable(panel.replacing, 60)).append(" holds");
+  for (const auto& one : panel.data->baselines) {
+    if (one.name != panel.replacing) continue;
+    text.append(one.runs.size() == 1 ? " run" : " the runs");
+    for (const auto run : one.runs) text.append(" ").append(std::to_string(run));
+  }
+  text.append(". Several runs show how much they differ; one alone does not.");
+  ImGui::TextUnformatted(text.c_str());
+  std::string answer;
+  if (ImGui::Button("Replace by this run###replace_it")) answer = "history.set_baseline";
+  ImGui::SameLine();
+  if (ImGui::Button("Add this run to it###add_it")) answer = "history.add_to_baseline";
+  ImGui::SameLine();
+  if (ImGui::Button("Leave it###leave_it") || ImGui::IsKeyPressed(ImGuiKey_Escape)) answer = "leave";
+  if (!answer.empty()) {
+    if (answer != "leave") ui.commands.run(answer, panel.replacing);
+    panel.replacing.clear();
+    ImGui::CloseCurrentPopup();
+  }
+  ImGui::EndPopup();
+}
+
 }  // namespace
 
 void draw(HistoryPanel& panel, Workbench&, const Ui& ui) {
@@ -152,6 +181,7 @@ void draw(HistoryPanel& panel, Workbench&, const Ui& ui) {
   }
   draw_tabs(panel, ui, low);
   draw_deleting(panel, ui);
+  draw_replacing(panel, ui);
 }
 
 }  // namespace wide::gui

@@ -37,6 +37,7 @@ struct HistoryPanel {
   std::string tag, note;  ///< as typed
   std::optional<HistoryTab> raise;
   bool deleting = false;  ///< the question is to be asked
+  std::string replacing;  ///< the baseline of other runs that is to be asked about; empty: none
   SaveDialog save;
   Snapshot picture;
 };

@@ -30,7 +30,11 @@ void add_running(const Shared& panel, Workbench& bench) {
                       .menu = "Run",
                       .icon = icon::kProfile,
                       .chord = ImGuiKey_F6,
-                      .run = [panel, &bench](const std::string&) { start_profile(panel, bench); },
+                      .run =
+                          [panel, &bench](const std::string&) {
+                            bench.show("profile");
+                            start_profile(panel, bench);
+                          },
                       .refuse =
                           [panel, &bench] {
                             if (running(*panel, bench)) return "a profile is being taken";
@@ -38,6 +42,17 @@ void add_running(const Shared& panel, Workbench& bench) {
                                        ? "this window was not started by the program that captures"
                                        : "";
                           }});
+  bench.commands.add({.id = "profile.measure_peaks",
+                      .title = "Profile, and measure the machine's peaks again",
+                      .menu = "Run",
+                      .icon = icon::kClock,
+                      .run =
+                          [panel, &bench](const std::string&) {
+                            panel->form.measure_peaks = true;
+                            start_profile(panel, bench);
+                            panel->form.measure_peaks = false;
+                          },
+                      .refuse = [&bench] { return bench.commands.refusal("profile.start"); }});
   bench.commands.add(
       {.id = "profile.cancel",
        .title = "Cancel the profile",
@@ -101,9 +116,23 @@ void add_moving(const Shared& panel, Workbench& bench) {
     p.raise = which == "kernels"    ? ProfileTab::kKernels
               : which == "gain"     ? ProfileTab::kGain
               : which == "roofline" ? ProfileTab::kRoofline
+              : which == "limits"   ? ProfileTab::kLimits
               : which == "timeline" ? ProfileTab::kTimeline
-                                    : static_cast<ProfileTab>((static_cast<int>(p.shown) + 1) % 4);
+                                    : static_cast<ProfileTab>((static_cast<int>(p.shown) + 1) % 5);
   });
+}
+
+void add_limits(const Shared& panel, Workbench& bench) {
+  bench.commands.add({.id = "profile.limits",
+                      .title = "Limits: which operation holds the speed-up back",
+                      .menu = "View",
+                      .icon = icon::kProfile,
+                      .run =
+                          [panel, &bench](const std::string&) {
+                            bench.show("profile");
+                            panel->raise = ProfileTab::kLimits;
+                          },
+                      .refuse = [panel] { return no_profile(panel); }});
 }
 
 Write text_writer(std::string text) {
@@ -114,6 +143,8 @@ Write text_writer(std::string text) {
 const Table& shown_table(const ProfilePanel& panel) {
   if (panel.shown == ProfileTab::kGain) return panel.data->nodes;
   if (panel.shown == ProfileTab::kRoofline) return panel.data->points;
+  if (panel.shown == ProfileTab::kLimits)
+    return panel.by_module ? panel.data->limit_modules : panel.data->limit_nodes;
   return panel.data->kernels[panel.capture];
 }
 
@@ -173,6 +204,7 @@ void add_commands(const Shared& panel, Workbench& bench) {
     panel->presets.push_back({file.stem().string(), file.string()});
   add_running(panel, bench);
   add_moving(panel, bench);
+  add_limits(panel, bench);
   add_exports(panel, bench);
 }
 

@@ -132,7 +132,8 @@ void draw_tabs(ProfilePanel& panel, const Ui& ui) {
   };
   for (const auto& [tab, title] :
        {Tab{ProfileTab::kTimeline, "Timeline"}, Tab{ProfileTab::kKernels, "Kernels"},
-        Tab{ProfileTab::kGain, "Gain"}, Tab{ProfileTab::kRoofline, "Roofline"}}) {
+        Tab{ProfileTab::kGain, "Gain"}, Tab{ProfileTab::kRoofline, "Roofline"},
+        Tab{ProfileTab::kLimits, "Limits"}}) {
     const bool raise = panel.raise == tab;
     if (!ImGui::BeginTabItem(title, nullptr, raise ? ImGuiTabItemFlags_SetSelected : 0)) continue;
     panel.shown = tab;
@@ -140,6 +141,7 @@ void draw_tabs(ProfilePanel& panel, const Ui& ui) {
     if (tab == ProfileTab::kKernels) draw_kernels(panel, ui);
     if (tab == ProfileTab::kGain) draw_gain(panel, ui);
     if (tab == ProfileTab::kRoofline) draw_roofline(panel, ui);
+    if (tab == ProfileTab::kLimits) draw_limits(panel, ui);
     ImGui::EndTabItem();
   }
   panel.raise.reset();

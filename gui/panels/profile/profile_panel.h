@@ -25,10 +25,11 @@ struct ProfileForm {
   std::int64_t members = 4;
   std::vector<std::string> rivals = {"eager"};
   int passes = 20;
-  bool open_model = true;  ///< the open model, where there is one
+  bool open_model = true;      ///< the open model, where there is one
+  bool measure_peaks = false;  ///< of the machine, though they are known
 };
 
-enum class ProfileTab : std::uint8_t { kTimeline, kKernels, kGain, kRoofline };
+enum class ProfileTab : std::uint8_t { kTimeline, kKernels, kGain, kRoofline, kLimits };
 
 struct ProfilePanel {
   std::shared_ptr<Records> records;  ///< whose runs may have captures
@@ -39,7 +40,8 @@ struct ProfilePanel {
   TimelinePanel timeline;
   std::size_t capture = 0;     ///< whose kernels are listed
   std::size_t comparison = 0;  ///< which rival wide is compared with
-  TableView kernels, nodes, points;
+  TableView kernels, nodes, points, limits;
+  bool by_module = false;                ///< limits of modules instead of nodes
   std::set<std::string> chosen_kernels;  ///< those that the selected node runs, in the capture that is listed
   std::string chosen_of;                 ///< node and capture that these are of
   ProfileTab shown = ProfileTab::kTimeline;
@@ -65,6 +67,7 @@ void show_profile(ProfilePanel& panel, std::shared_ptr<ProfileData> data);
 void draw_kernels(ProfilePanel& panel, const Ui& ui);
 void draw_gain(ProfilePanel& panel, const Ui& ui);
 void draw_roofline(ProfilePanel& panel, const Ui& ui);
+void draw_limits(ProfilePanel& panel, const Ui& ui);
 
 /// The stretch that is shown as an SVG document, with at most as many blocks as fit into `width` pixels.
 std::string timeline_svg(const ProfileData& data, const TimeView& view, double width);

@@ -27,12 +27,15 @@ std::vector<std::string> profile_arguments(const ProfilePanel& panel, const Work
   std::vector<std::string> words = {"profile"};
   ModelSource source{.subject = form.subject, .copies = form.members};
   BuildWish wish;
+  std::string plan;  // of the open model: what is profiled is what Graph and Strategies show
   if (form.open_model && bench.session.model) {
     source = bench.session.model->source;
     wish = bench.session.model->wish;
+    if (!bench.session.model->plan.empty()) plan = plan_file(*bench.session.model).string();
   }
   if (!source.subject.empty()) {
-    words.insert(words.end(), {source.subject, "-p", form.preset, "-n", std::to_string(source.copies)});
+    const auto& preset = form.open_model && bench.session.model ? kSubjectSizes : form.preset;
+    words.insert(words.end(), {source.subject, "-p", preset, "-n", std::to_string(source.copies)});
   } else {
     words.emplace_back("--model");
     words.insert(words.end(), source.models.begin(), source.models.end());
@@ -41,36 +44,48 @@ std::vector<std::string> profile_arguments(const ProfilePanel& panel, const Work
     if (source.weights.empty() && source.models.size() == 1)
       words.insert(words.end(), {"-n", std::to_string(source.copies)});
   }
-  if (const auto built = strategy_word(wish); built != "auto") words.insert(words.end(), {"-s", built});
+  if (source.trust) words.emplace_back("--trust");
+  if (!plan.empty()) words.insert(words.end(), {"--plan", plan});
   if (wish.mode != "eager") words.insert(words.end(), {"--mode", wish.mode});
   words.insert(words.end(), {"--device", bench.host.device});
   std::string rivals;
   for (const auto& rival : form.rivals) rivals.append(rivals.empty() ? "" : ",").append(rival);
   words.insert(words.end(), {"--rivals", rivals.empty() ? "none" : rivals, "--passes",
-                             std::to_string(form.passes), "--roofline", "--trace", trace});
+                             std::to_string(form.passes), "--roofline"});
+  if (form.measure_peaks) words.emplace_back("--measure-peaks");
+  words.insert(words.end(), {"--trace", trace});
   return words;
 }
 
 void start_profile(const Shared& panel, Workbench& bench) {
   const auto arguments = profile_arguments(*panel, bench, "");
   const auto program = bench.host.program;
+  Offers offers;
+  if (const auto& session = bench.session; panel->form.open_model && session.model && session.planned)
+    offers = offers_of(*session.model, *session.planned);
+  const auto database = panel->records->database.string();  // kept there, so that History has it
   panel->job = bench.jobs.start(
-      Lane::kMeasure, "Profile", [panel, arguments, program](const JobContext& context) -> Apply {
+      Lane::kMeasure, "Profile",
+      [panel, arguments, program, database, offers](const JobContext& context) -> Apply {
         const app::TemporaryFolder folder("widebench-profile");
         const auto trace = folder.path() / "trace.json";
         auto words = arguments;
         words.back() = trace.string();
         words.insert(words.begin(), program);
         words.emplace_back("--json");
+        if (!database.empty()) words.insert(words.end(), {"--db", database});
         context.progress(-1, "capturing");
         ChildTask task{.argv = std::move(words)};
         task.cancelled = [&context] { return context.cancelled(); };
         const auto end = run_child(task);
         if (end.cancelled) throw JobCancelled();
         if (end.code != 0) throw Error("profile", complaint(end));
-        auto data = std::make_shared<ProfileData>(read_profile(trace, end.output, step_of(context)));
+        auto data = std::make_shared<ProfileData>(read_profile(trace, end.output, step_of(context), offers));
         data->file.clear();  // it goes with the folder
-        return [panel, data] { show_profile(*panel, data); };
+        return [panel, data] {
+          ++panel->records->revision;
+          show_profile(*panel, data);
+        };
       });
 }
 
@@ -107,6 +122,8 @@ void show_profile(ProfilePanel& panel, std::shared_ptr<ProfileData> data) {
   for (auto& table : panel.data->kernels) table.filter(panel.kernels.filter);
   panel.data->nodes.filter(panel.nodes.filter);
   panel.data->points.filter(panel.points.filter);
+  panel.data->limit_nodes.filter(panel.limits.filter);
+  panel.data->limit_modules.filter(panel.limits.filter);
 }
 
 }  // namespace wide::gui

@@ -5,6 +5,7 @@
 #include "gui/icons.h"
 #include "gui/panels/profile/profile_panel.h"
 #include "gui/views/quantity.h"
+#include "results/reliability.h"
 #include "results/table.h"
 
 namespace wide::gui {
@@ -153,6 +154,10 @@ void draw_gain(ProfilePanel& panel, const Ui& ui) {
   ImGui::PushTextWrapPos(0);
   ImGui::TextUnformatted(line.c_str());
   ImGui::PopTextWrapPos();
+  if (const auto why = profiler::doubt(comparison.gain); !why.empty()) {
+    std::string text = results::kUnreliable;
+    badge(ui, Level::kWarning, text.append("; ").append(why));
+  }
   faint_text(ui, "A speed-up with its interval comes from a sweep; this says where it comes from.");
   const auto low = ImGui::GetCursorScreenPos();
   draw_waterfall(comparison, ui);

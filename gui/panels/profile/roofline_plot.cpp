@@ -63,17 +63,17 @@ void draw_roof(const profiler::Roofline& roofline, const Limits& limits, const U
     const double y[] = {x[0] * level.bytes_per_second, peak};
     auto name = memory ? std::string("memory") : "cache, " + show_bytes({level.bytes});
     name.append(", ").append(show_bytes({level.bytes_per_second})).append("/s");
-    ImPlot::PlotLine(name.c_str(), x, y, 2,
-                     ImPlotSpec(ImPlotProp_LineColor, faded(ui.theme.series[4], memory ? 1.0F : 0.45F),
-                                ImPlotProp_LineWeight, memory ? 2.0F : 1.0F, ImPlotProp_Flags,
-                                int{ImPlotItemFlags_NoFit}));
+    ImPlot::PlotLine(
+        name.c_str(), x, y, 2,
+        ImPlotSpec(ImPlotProp_LineColor, faded(ui.theme.neutral, memory ? 1.0F : 0.5F), ImPlotProp_LineWeight,
+                   memory ? 2.0F : 1.0F, ImPlotProp_Flags, int{ImPlotItemFlags_NoFit}));
   }
   if (limits.peak <= 0) return;
   const double x[] = {limits.x_low / 100, limits.x_high * 100};
   const double y[] = {peak, peak};
   const auto name = "arithmetic, " + show_rate({peak});
   ImPlot::PlotLine(name.c_str(), x, y, 2,
-                   ImPlotSpec(ImPlotProp_LineColor, ui.theme.series[2], ImPlotProp_LineWeight, 2.0F,
+                   ImPlotSpec(ImPlotProp_LineColor, ui.theme.text, ImPlotProp_LineWeight, 2.0F,
                               ImPlotProp_Flags, int{ImPlotItemFlags_NoFit}));
 }
 
@@ -135,9 +135,20 @@ void draw_roofline(ProfilePanel& panel, const Ui& ui) {
   line.append(" of the roof on the whole, most time held back by ")
       .append(profiler::name(total.bound))
       .append("; ");
-  line.append(roofline.dtype).append(", ").append(std::to_string(roofline.peaks.threads));
-  line.append(roofline.peaks.threads == 1 ? " thread" : " threads");
+  line.append(roofline.dtype);
+  if (roofline.peaks.threads > 0) {
+    line.append(", ").append(std::to_string(roofline.peaks.threads));
+    line.append(roofline.peaks.threads == 1 ? " thread" : " threads");
+  }
   ImGui::TextUnformatted(line.c_str());
+  if (!roofline.doubts.empty()) {
+    std::string text = "unreliable: ";
+    text.append(results::printable(roofline.doubts.front(), 200));
+    if (roofline.doubts.size() > 1)
+      text.append("; and ").append(std::to_string(roofline.doubts.size() - 1)).append(" more");
+    badge(ui, Level::kWarning, text);
+    command_button(ui, "profile.measure_peaks", "Measure the peaks again###measure_peaks");
+  }
   const auto limits = limits_of(roofline);
   const float height = std::max(12 * em(), 0.6F * ImGui::GetContentRegionAvail().y);
   if (ImPlot::BeginPlot("##roofline", {-1, height}, ImPlotFlags_NoMouseText)) {

@@ -57,6 +57,33 @@ void fit_columns(const Table& table) {
   ImGui::TableSetColumnWidthAutoAll(drawn);
 }
 
+// The largest number that any bar shows.
+double scale_of_bars(const Table& table, const TableOptions& options) {
+  double most = 0;
+  for (const auto& bar : options.bars) {
+    const auto column = table.column(bar.key);
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      const double value = table.number(row, column);
+      if (value > most) most = value;
+    }
+  }
+  return most;
+}
+
+void draw_bar(const Table& table, const TableOptions& options, double most, std::size_t row,
+              std::size_t column) {
+  const auto& key = table.columns()[column].key;
+  const auto bar = std::find_if(options.bars.begin(), options.bars.end(),
+                                [&](const TableBar& one) { return one.key == key; });
+  const double value = bar == options.bars.end() ? 0 : table.number(row, column);
+  if (!(value > 0) || !(most > 0)) return;
+  const auto low = ImGui::GetCursorScreenPos();
+  const float width = ImGui::GetContentRegionAvail().x * static_cast<float>(value / most);
+  ImGui::GetWindowDrawList()->AddRectFilled(
+      {low.x, low.y}, {low.x + std::max(1.0F, width), low.y + ImGui::GetTextLineHeight()},
+      packed(bar->colour));
+}
+
 void draw_cell(const Ui& ui, const Table& table, const TableOptions& options, std::size_t row,
                std::size_t column) {
   const auto& about = table.columns()[column];
@@ -190,6 +217,7 @@ std::optional<std::size_t> draw_table(const Ui& ui, Table& table, TableView& vie
   apply_sorting(table);
   draw_headings(table);
   reveal(table, view, options);
+  const double most = options.bars.empty() ? 0 : scale_of_bars(table, options);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(table.shown().size()));
   while (clipper.Step()) {
@@ -207,6 +235,7 @@ std::optional<std::size_t> draw_table(const Ui& ui, Table& table, TableView& vie
           if (options.tip && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(options.tip(row));
           ImGui::SameLine(0, 0);
         }
+        if (!options.bars.empty()) draw_bar(table, options, most, row, column);
         draw_cell(ui, table, options, row, column);
       }
       ImGui::PopID();

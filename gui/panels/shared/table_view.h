@@ -17,6 +17,12 @@ struct TableView {
   std::string revealed;  ///< TableOptions::reveal that was scrolled to
 };
 
+/// A column of numbers with a bar behind each; all such columns of a table have one scale.
+struct TableBar {
+  std::string key;
+  ImVec4 colour;
+};
+
 struct TableOptions {
   const char* id = "##table";
   std::string verdict;                              ///< key of the column of verdict words; empty: none
@@ -26,6 +32,7 @@ struct TableOptions {
   /// The row that `chosen` marks comes into view when this changes: "" stands for no row.
   std::string reveal;
   float height = 0;  ///< pixels; 0: all that is left
+  std::vector<TableBar> bars = {};
 };
 
 /// Filter line with what could not be understood, and how many rows are shown.

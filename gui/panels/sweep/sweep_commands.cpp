@@ -42,7 +42,11 @@ void add_running(const Shared& panel, Workbench& bench) {
                       .menu = "Run",
                       .icon = icon::kSweep,
                       .chord = ImGuiKey_F5,
-                      .run = [panel, &bench](const std::string&) { start_sweep(panel, bench); },
+                      .run =
+                          [panel, &bench](const std::string&) {
+                            bench.show("sweep");
+                            start_sweep(panel, bench);
+                          },
                       .refuse = [panel, &bench] { return cannot_start(panel, bench); }});
   bench.commands.add({.id = "sweep.start_small",
                       .title = "Measure the small sweep (preset ci)",

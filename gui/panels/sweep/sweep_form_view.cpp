@@ -133,6 +133,7 @@ SweepForm form_of(const SweepPanel& panel, const Workbench& bench) {
   if (form.modes.empty() && wish.mode != "eager") form.modes = {wish.mode};
   if (!source.subject.empty()) {
     form.subjects = {source.subject};
+    form.preset = kSubjectSizes;  // whose sizes it has
     return form;
   }
   form.subjects.clear();
@@ -150,6 +151,15 @@ std::string take_command(SweepPanel& panel, const std::string& line) {
   panel.counts = counts_text(panel.form.n);
   panel.open_model = false;
   return "";
+}
+
+std::string kept_form(const SweepPanel& panel) {
+  return command_text(arguments(panel.form));
+}
+
+void take_kept_form(SweepPanel& panel, const std::string& kept) {
+  const bool open_model = panel.open_model;
+  if (!kept.empty() && take_command(panel, kept).empty()) panel.open_model = open_model;
 }
 
 void check_form(SweepPanel& panel, const Workbench& bench) {

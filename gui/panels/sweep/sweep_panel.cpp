@@ -4,6 +4,7 @@
 
 #include "gui/icons.h"
 #include "gui/views/quantity.h"
+#include "results/reliability.h"
 
 namespace wide::gui {
 namespace {
@@ -17,7 +18,9 @@ void draw_actions(SweepPanel& panel, const Ui& ui) {
     std::string label = icon::kRun;
     label.append("  Start");
     if (panel.cases > 0)
-      label.append(": ").append(show_count({static_cast<double>(panel.cases)})).append(" cases");
+      label.append(": ")
+          .append(show_count({static_cast<double>(panel.cases)}))
+          .append(panel.cases == 1 ? " case" : " cases");
     ImGui::PushStyleColor(ImGuiCol_Button, faded(ui.theme.accent, 0.35F));
     command_button(ui, "sweep.start", label.append("###start").c_str());
     ImGui::PopStyleColor();
@@ -65,6 +68,11 @@ void draw_headline(SweepPanel& panel, const Ui& ui) {
     show_against(panel, against == 0 ? Against::kEager : Against::kBestRival);
   beside("\xef\x95\xae  Export");
   draw_exports(ui);
+  if (panel.unreliable > 0) {
+    std::string text = show_count({static_cast<double>(panel.unreliable)});
+    text.append(panel.unreliable == 1 ? " case is " : " cases are ").append(results::kUnreliable);
+    badge(ui, Level::kWarning, text);
+  }
   if (panel.broken == 0) return;
   std::string text = std::to_string(panel.broken);
   text.append(panel.broken == 1 ? " case did not pass: it has no speed-up"
@@ -88,7 +96,7 @@ void draw_cases(SweepPanel& panel, const Ui& ui) {
   options.tip = [&](std::size_t row) {
     const auto& record = data.cases[row];
     auto text = record.key;
-    if (!record.reason.empty()) text.append("\n").append(record.reason);
+    if (const auto why = reason_text(record); !why.empty()) text.append("\n").append(why);
     if (!record.stop_reason.empty())
       text.append("\n")
           .append(std::to_string(record.rounds))

@@ -46,6 +46,7 @@ struct SweepPanel {
   Against against = Against::kEager;
   bool fit = false;              ///< the plot is to show everything at the next frame
   std::size_t broken = 0;        ///< cases that failed their proof or could not run
+  std::size_t unreliable = 0;    ///< cases that passed and whose times allow no verdict
   std::string counted_verdicts;  ///< "pass 41, fail 2"
   bool asked = false;            ///< whether the newest run of the database was looked for
   TableView view;
@@ -62,6 +63,10 @@ SweepForm form_of(const SweepPanel& panel, const Workbench& bench);
 void check_form(SweepPanel& panel, const Workbench& bench);
 /// Takes over a command line. Returns what could not be understood.
 std::string take_command(SweepPanel& panel, const std::string& line);
+
+/// The form as a command line to be kept, and back; whether the open model is measured goes with it.
+std::string kept_form(const SweepPanel& panel);
+void take_kept_form(SweepPanel& panel, const std::string& kept);
 
 void start_sweep(const std::shared_ptr<SweepPanel>& panel, Workbench& bench);
 /// Measures what is left of a stored run.

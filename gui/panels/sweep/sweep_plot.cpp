@@ -9,6 +9,7 @@
 #include "gui/icons.h"
 #include "gui/panels/sweep/sweep_panel.h"
 #include "gui/views/quantity.h"
+#include "results/reliability.h"
 
 namespace wide::gui {
 namespace {
@@ -61,7 +62,7 @@ int show_n(double value, char* text, int size, void*) {
 
 int show_times(double value, char* text, int size, void*) {
   const double ratio = std::exp2(value);
-  return std::snprintf(text, static_cast<std::size_t>(size), ratio < 1 ? "%.2g×" : "%.3g×", ratio);
+  return std::snprintf(text, static_cast<std::size_t>(size), "%s×", three_figures(ratio).c_str());
 }
 
 void setup(const Ui& ui, const std::vector<Series>& all, bool fit) {
@@ -72,7 +73,10 @@ void setup(const Ui& ui, const std::vector<Series>& all, bool fit) {
   std::vector<double> n_ticks, ticks;
   for (double n = std::floor(limits.n_low); n <= limits.n_high + 1; ++n) n_ticks.push_back(std::max(0.0, n));
   const double span = limits.high - limits.low;
-  const double step = span > 8 ? 2 : span > 1.5 ? 1 : span > 0.6 ? 0.5 : 0.25;
+  // As many as stand above one another, at powers of two or simple parts of them.
+  const double room = std::max(2.0, ImGui::GetContentRegionAvail().y / (2.2 * em()));
+  double step = 0.0625;
+  while (span / step > room) step *= 2;
   for (double at = std::floor(limits.low / step) * step; at <= limits.high + step; at += step)
     ticks.push_back(at);
   ImPlot::SetupAxisFormat(ImAxis_X1, show_n);
@@ -90,6 +94,37 @@ void setup(const Ui& ui, const std::vector<Series>& all, bool fit) {
           int{ImPlotInfLinesFlags_Horizontal} | int{ImPlotItemFlags_NoLegend} | int{ImPlotItemFlags_NoFit}));
 }
 
+// What allows no verdict stands out from its curve: amber, and another shape.
+void draw_unreliable(const Ui& ui, const Series& series, const Drawn& drawn) {
+  std::vector<double> x, y;
+  for (std::size_t i = 0; i < drawn.x.size(); ++i) {
+    if (series.unreliable[i]) x.push_back(drawn.x[i]), y.push_back(drawn.y[i]);
+  }
+  if (x.empty()) return;
+  ImPlot::PlotScatter(
+      results::kUnreliable, x.data(), y.data(), static_cast<int>(x.size()),
+      ImPlotSpec(ImPlotProp_Marker, ImPlotMarker_Asterisk, ImPlotProp_MarkerSize, 0.45F * em(),
+                 ImPlotProp_LineWeight, 2.5F, ImPlotProp_MarkerLineColor, ui.theme.warning,
+                 ImPlotProp_LineColor, ui.theme.warning, ImPlotProp_MarkerFillColor, ui.theme.warning));
+}
+
+// A bar for each interval: a single point has no band.
+void draw_bars(const Ui& ui, const Series& series, const Drawn& drawn, const ImVec4& colour) {
+  auto* list = ImPlot::GetPlotDrawList();
+  const float cap = 0.3F * em();
+  ImPlot::PushPlotClipRect();
+  for (std::size_t i = 0; i < drawn.x.size(); ++i) {
+    if (drawn.low[i] >= drawn.high[i]) continue;
+    const auto low = ImPlot::PlotToPixels(drawn.x[i], drawn.low[i]);
+    const auto high = ImPlot::PlotToPixels(drawn.x[i], drawn.high[i]);
+    const auto ink = packed(series.unreliable[i] ? ui.theme.warning : colour);
+    list->AddLine(low, high, ink, 1.5F);
+    list->AddLine({low.x - cap, low.y}, {low.x + cap, low.y}, ink, 1.5F);
+    list->AddLine({high.x - cap, high.y}, {high.x + cap, high.y}, ink, 1.5F);
+  }
+  ImPlot::PopPlotClipRect();
+}
+
 void draw_series(const Ui& ui, const Series& series, std::size_t index) {
   constexpr std::array kMarkers = {ImPlotMarker_Circle, ImPlotMarker_Square, ImPlotMarker_Diamond,
                                    ImPlotMarker_Up,     ImPlotMarker_Down,   ImPlotMarker_Left};
@@ -104,6 +139,8 @@ void draw_series(const Ui& ui, const Series& series, std::size_t index) {
                      ImPlotSpec(ImPlotProp_LineColor, colour, ImPlotProp_LineWeight, 2.0F, ImPlotProp_Marker,
                                 kMarkers[index % kMarkers.size()], ImPlotProp_MarkerSize, 0.28F * em(),
                                 ImPlotProp_MarkerFillColor, colour, ImPlotProp_MarkerLineColor, colour));
+  draw_bars(ui, series, drawn, colour);
+  draw_unreliable(ui, series, drawn);
   std::vector<double> x, y;
   for (const double n : series.broken) x.push_back(std::log2(n)), y.push_back(0);
   if (x.empty()) return;

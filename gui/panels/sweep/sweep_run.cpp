@@ -4,6 +4,7 @@
 #include "formats/error.h"
 #include "gui/panels/sweep/sweep_panel.h"
 #include "gui/views/child.h"
+#include "results/reliability.h"
 
 namespace wide::gui {
 namespace {
@@ -87,12 +88,14 @@ void start(const Shared& panel, Workbench& bench, Sweep sweep) {
 
 void show_run(SweepPanel& panel, std::shared_ptr<RunData> run) {
   run->table.filter(panel.view.filter);
-  panel.fit = !panel.run || panel.run->run.id != run->run.id || panel.run->cases.size() != run->cases.size();
+  panel.fit = panel.fit || !panel.run || panel.run->run.id != run->run.id ||
+              panel.run->cases.size() != run->cases.size();
   panel.run = std::move(run);
   panel.counted_verdicts = totals(panel.run->cases);
-  panel.broken = 0;
+  panel.broken = panel.unreliable = 0;
   for (const auto& record : panel.run->cases) {
     if (meaning(results::name(record.verdict)) == Meaning::kBroken) ++panel.broken;
+    if (!results::unreliable(record).empty()) ++panel.unreliable;
   }
   show_against(panel, panel.against);
 }

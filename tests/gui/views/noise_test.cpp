@@ -44,6 +44,8 @@ TEST(Noise, IsTheMedianOfWhatTheTwinsShowed) {
   ASSERT_TRUE(noise);
   EXPECT_EQ(noise->cases, 3u);
   EXPECT_NEAR(noise->share, 1 / 0.99 - 1, 1e-12);  // down by 1 % is up by a little more
+  EXPECT_FALSE(unreliable(*noise));
+  EXPECT_TRUE(unreliable({.share = 0.11}));
   EXPECT_FALSE(noise_of({}));
   EXPECT_FALSE(noise_of({with_floor(profiler::kUnknown, profiler::kUnknown, "a")}));
 }

@@ -20,7 +20,7 @@ CaseRecord passed(const std::string& subject, std::int64_t n, double speedup) {
   record.checks = {{.what = "member against its own run", .max_abs_err = 3e-7, .passed = true}};
   record.wide.median_us = 1520, record.wide.ci95 = {1520, 1500, 1540};
   record.rivals = {{.name = "eager"}, {.name = "threads"}};
-  record.rivals[1].time.median_us = 2100;
+  record.rivals[0].time.median_us = speedup * 3000, record.rivals[1].time.median_us = speedup * 1500;
   record.best_rival = "threads";
   record.speedup = {speedup * 2, speedup * 1.9, speedup * 2.1};
   record.speedup_best_rival = {speedup, speedup * 0.98, speedup * 1.02};
@@ -46,6 +46,22 @@ TEST(SweepRows, SayVerdictTimesAndIntervals) {
   EXPECT_EQ(cell(0, "verdict"), "faster");
   EXPECT_EQ(cell(1, "verdict"), "slower");
   EXPECT_EQ(cell(0, "error"), "3.00e-07");
+}
+
+TEST(SweepRows, SayWhereTimesAllowNoVerdict) {
+  auto noisy = passed("linear", 4, 14488), odd = passed("linear", 8, 4.26);
+  noisy.noise_floor = {1, 0.9, 50.68};
+  odd.rivals[1].time.median_us = 217;
+  auto table = sweep_table();
+  add_cases(table, {noisy, odd, passed("linear", 16, 1.4)});
+  const auto cell = [&](std::size_t row, std::string_view key) { return table.cell(row, table.column(key)); };
+  for (const std::size_t row : {0U, 1U}) {
+    EXPECT_EQ(cell(row, "verdict"), "inconclusive");
+    EXPECT_TRUE(cell(row, "reason").starts_with("unreliable: measure again; the ")) << cell(row, "reason");
+  }
+  EXPECT_EQ(cell(2, "verdict"), "faster");
+  const auto series = speedup_series({noisy, passed("linear", 2, 1.4)}, Against::kBestRival);
+  EXPECT_EQ(series.at(0).unreliable, (std::vector<bool>{false, true}));
 }
 
 TEST(SweepRows, AFailedProofHasNoTimeAndNoSpeedup) {

@@ -438,6 +438,32 @@ TEST(RooflineTest, PeaksAreStoredAndRead) {
   for (const char* text : {"", "{}", "[1]", R"({"machine": 3})"}) EXPECT_THROW(peaks_from_text(text), Error);
 }
 
+TEST(RooflineTest, PeaksThatCannotBeAreDoubted) {
+  Peaks peaks{.machine = "m", .device = "cpu", .threads = 2};
+  peaks.flops = {{"float32", 2e11}, {"float64", 1e11}, {"bfloat16", 4e12}, {"float16", 1e10}};
+  peaks.bandwidth = {{3e4, 1e10}, {2e6, 8e10}, {1.6e7, 8.5e10}, {1.3e8, 2e10}};
+  EXPECT_TRUE(nonsense(peaks).empty()) << "small copies have the cost of a call in them";
+  peaks.bandwidth[3].bytes_per_second = 1.5e11;
+  ASSERT_EQ(nonsense(peaks).size(), 1u);
+  EXPECT_TRUE(nonsense(peaks)[0].starts_with("copies of 130 MB")) << nonsense(peaks)[0];
+  EXPECT_NE(nonsense(peaks)[0].find("seemed faster (150 GB/s)"), std::string::npos);
+  peaks.bandwidth[3].bytes_per_second = 2e10;
+  peaks.flops["float32"] = 1.86e10;  // tried while others had the CPUs
+  EXPECT_EQ(nonsense(peaks).size(), 2u) << "float64 and bfloat16 are too far above";
+  peaks.doubts = {"other work"};
+  EXPECT_EQ(peaks_from_text(to_text(peaks)).doubts, peaks.doubts);
+}
+
+TEST(RooflineTest, WhatIsAboveTheRoofIsDoubted) {
+  const auto trace = test::wide_trace();
+  auto peaks = test_peaks();
+  EXPECT_TRUE(roofline(trace, structure(trace), peaks, "float32").doubts.empty());
+  peaks.bandwidth = {{1e3, 1e8}, {1e8, 1e8}};
+  const auto doubts = roofline(trace, structure(trace), peaks, "float32").doubts;
+  ASSERT_EQ(doubts.size(), 1u);
+  EXPECT_NE(doubts[0].find("of the roof: a peak was measured too low"), std::string::npos);
+}
+
 TEST(RooflineTest, SvgIsWellFormedWhateverTheNames) {
   auto trace = test::wide_trace();
   trace.nodes[0].name = "<script>\"&\x1b\xff", trace.subject = "a<b>&c";

@@ -1,0 +1,118 @@
+// What can be done with the graph: fit, fold, go from one find to the next, export.
+#include <algorithm>
+
+#include "gui/icons.h"
+#include "gui/panels/graph_panel.h"
+
+namespace wide::gui {
+namespace {
+
+// The level that is shown: of the deepest folded module where no level was asked for.
+int level_of(const GraphPanel& panel, const ModelView& model) {
+  if (panel.level >= 0) return panel.level;
+  if (panel.folded.empty()) return module_levels(model);
+  const auto& path = *panel.folded.begin();
+  return static_cast<int>(std::count(path.begin(), path.end(), '.'));
+}
+
+void add_levels(GraphPanel& panel, Workbench& bench) {
+  const auto step = [&panel, &bench](int by) {
+    const auto& model = *bench.session.model;
+    panel.level = std::clamp(level_of(panel, model) + by, 0, module_levels(model));
+    panel.folded = fold_to(model, panel.level);
+  };
+  const auto refusal = [&panel, &bench](bool deeper) {
+    if (!bench.session.model) return "no model is open";
+    const auto& model = *bench.session.model;
+    const int level = level_of(panel, model);
+    if (module_levels(model) == 0) return "no module has two operations";
+    if (deeper) return level >= module_levels(model) ? "all modules are open" : "";
+    return level <= 0 ? "only the outermost modules are shown" : "";
+  };
+  bench.commands.add({.id = "graph.deeper",
+                      .title = "Open all modules of the graph by one level",
+                      .menu = "View",
+                      .icon = icon::kPlus,
+                      .run = [step](const std::string&) { step(1); },
+                      .refuse = [refusal] { return refusal(true); }});
+  bench.commands.add({.id = "graph.shallower",
+                      .title = "Fold all modules of the graph by one level",
+                      .menu = "View",
+                      .run = [step](const std::string&) { step(-1); },
+                      .refuse = [refusal] { return refusal(false); }});
+}
+
+// The selection goes from one operation that is found to the next, round and round.
+void go_to_next(GraphPanel& panel, Workbench& bench) {
+  const auto& model = *bench.session.model;
+  std::vector<std::string> found;
+  for (const auto& box : panel.picture.boxes) {
+    if (!box.nodes.empty() && matches(box, model, panel.filter))
+      found.push_back(model.graph[box.nodes.front()].name);
+  }
+  if (found.empty()) return;
+  const auto now = std::find(found.begin(), found.end(), bench.selection.node);
+  const bool last = now == found.end() || now + 1 == found.end();
+  bench.selection.choose_node(last ? found.front() : *(now + 1));
+}
+
+}  // namespace
+
+void add_commands(GraphPanel& panel, Workbench& bench) {
+  const auto no_model = [&bench] { return bench.session.model ? "" : "no model is open"; };
+  bench.commands.add({.id = "graph.fit",
+                      .title = "Fit the graph into its panel",
+                      .menu = "View",
+                      .icon = icon::kFit,
+                      .run = [&panel](const std::string&) { panel.fit = 1; },
+                      .refuse = no_model});
+  bench.commands.add({.id = "graph.fold",
+                      .title = "Fold all modules of the graph",
+                      .run =
+                          [&panel, &bench](const std::string&) {
+                            panel.folded = fold_all(*bench.session.model);
+                            panel.level = -1;
+                          },
+                      .refuse =
+                          [&bench] {
+                            if (!bench.session.model) return "no model is open";
+                            return modules_of(*bench.session.model).empty() ? "no module has two operations"
+                                                                            : "";
+                          }});
+  bench.commands.add({.id = "graph.unfold",
+                      .title = "Unfold all modules of the graph",
+                      .run =
+                          [&panel, &bench](const std::string&) {
+                            panel.folded.clear();
+                            panel.level = module_levels(*bench.session.model);
+                          },
+                      .refuse = [&panel] { return panel.folded.empty() ? "no module is folded" : ""; }});
+  add_levels(panel, bench);
+  bench.commands.add({.id = "graph.next",
+                      .title = "Go to the next operation that the graph's filter finds",
+                      .run = [&panel, &bench](const std::string&) { go_to_next(panel, bench); },
+                      .refuse =
+                          [&panel, &bench] {
+                            if (!bench.session.model) return "no model is open";
+                            return panel.filter.empty() ? "the graph has no filter" : "";
+                          }});
+  bench.commands.add({.id = "graph.export_png",
+                      .title = "Export the graph as PNG…",
+                      .icon = icon::kExport,
+                      .run =
+                          [&panel](const std::string& path) {
+                            panel.text = false;
+                            if (!path.empty()) return panel.snapshot.want(path);
+                            panel.save.open_here("Where to write it", "graph.png",
+                                                 [&panel](const auto& file) { panel.snapshot.want(file); });
+                          },
+                      .refuse = no_model});
+  bench.commands.add({.id = "graph.text",
+                      .title = "Show the graph as text",
+                      .menu = "View",
+                      .run = [&panel](const std::string&) { panel.text = !panel.text; },
+                      .refuse = no_model,
+                      .checked = [&panel] { return panel.text; }});
+}
+
+}  // namespace wide::gui
