@@ -1,11 +1,12 @@
 #pragma once
 // What convolutions and their transposes share: operands, layouts, costs.
 
-#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "core/strategy/shared_constants.h"
 #include "primitives/kernels/prepacked_conv.h"
 #include "primitives/support.h"
 
@@ -107,14 +108,24 @@ inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::C
   if (form == Prepacked::kPacked) sizes.groups *= call.members;
   const auto x = call.operand_at(kX);
   auto input = physical_shape(x->type, offer.operands[*call.operand_of(kX)], call.members);
-  std::optional<kernels::PrepackedConv> ready;
-  if (const auto& constant = call.operand_at(kW)->constant; constant.defined())
-    ready.emplace(sizes, constant, input);
+  at::Tensor ready;
+  if (const auto& constant = call.operand_at(kW)->constant; constant.defined()) {
+    std::string purpose = sizes.transposed ? "transposed" : "convolution";
+    for (const auto* list : {&sizes.stride, &sizes.padding, &sizes.dilation, &sizes.output_padding, &input}) {
+      purpose += ";";
+      for (const auto value : *list) purpose.append(" ").append(std::to_string(value));
+    }
+    purpose.append("; ").append(std::to_string(sizes.groups));
+    ready = shared_whole_constant(constant, purpose, [&](const at::Tensor& w) {
+      return kernels::PrepackedConv::pack(sizes, w, input);
+    });
+  }
   return keep_promises(call, offer, [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto bias = call.operand_of(kBias) ? in[*call.operand_of(kBias)] : at::Tensor();
     const auto& given = in[*call.operand_of(kX)];
-    out[0] = ready ? ready->run(given, bias)
-                   : kernels::PrepackedConv(sizes, in[*call.operand_of(kW)], input).run(given, bias);
+    const auto packed =
+        ready.defined() ? ready : kernels::PrepackedConv::pack(sizes, in[*call.operand_of(kW)], input);
+    out[0] = kernels::PrepackedConv(sizes, packed).run(given, bias);
   });
 }
 

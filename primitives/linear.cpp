@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/strategy/activation.h"
+#include "core/strategy/shared_constants.h"
 #include "primitives/kernels/packed_gemm.h"
 #include "primitives/support.h"
 
@@ -123,8 +124,11 @@ Kernel packed(const Call& call, kernels::RowFunction epilogue) {
                                     weight.shape[0]);
   const auto matrices = [folds](const at::Tensor& w) { return folds ? w.unsqueeze(0) : w; };
   at::Tensor ready;
-  if (const auto& constant = call.operand_at(kW)->constant; constant.defined())
-    ready = product.pack(matrices(constant));
+  if (const auto& constant = call.operand_at(kW)->constant; constant.defined()) {
+    const auto pack = [&](const at::Tensor& w) { return product.pack(w); };
+    ready = folds ? shared_whole_constant(constant.unsqueeze(0), "panels", pack)
+                  : shared_constant(constant, "panels", pack);
+  }
   return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto& given = in[*call.operand_of(kX)];
     auto x = is_mapped(call, kX) ? with_rows(given) : with_rows(given.unsqueeze(0));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "core/strategy/shared_constants.h"
 #include "primitives/kernels/packed_gemm.h"
 #include "primitives/kernels/recurrence.h"
 #include "primitives/recurrent.h"
@@ -238,7 +239,12 @@ std::vector<PackedChain> packed(const Shape& shape, const kernels::Recurrence& l
   for (std::size_t i = 0; i < weights.size(); i += shape.weights) {
     const auto& w = weights[i];  // [N, G·H, I]
     const kernels::PackedGemm contribute(rows, w.size(2), w.size(1));
-    PackedChain chain{contribute.pack(w), layer.pack(weights[i + 1]), {}, {}, contribute};
+    PackedChain chain{
+        shared_constant(w, "panels", [&](const at::Tensor& all) { return contribute.pack(all); }),
+        shared_constant(weights[i + 1], "recurrence", [&](const at::Tensor& all) { return layer.pack(all); }),
+        {},
+        {},
+        contribute};
     if (shape.biases) {
       const auto &b_ih = weights[i + 2], &b_hh = weights[i + 3];
       chain.bias = (shape.cell == Cell::kGru ? b_ih : b_ih + b_hh).contiguous();

@@ -20,6 +20,7 @@
 #include "core/passes/specialize.h"
 #include "core/strategy/member_fault.h"
 #include "core/strategy/sequential.h"
+#include "core/strategy/shared_constants.h"
 #include "formats/error.h"
 
 namespace wide {
@@ -260,6 +261,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   const auto elapsed = [&] {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   };
+  const SharedConstants sharing(members());
   Pipeline pipeline(options_.pipeline);
   pipeline.run("capture", [&] { return captured_; });
   Specialized specialized;

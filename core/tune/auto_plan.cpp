@@ -9,6 +9,7 @@
 
 #include "core/aten/with_threads.h"
 #include "core/ir/text.h"
+#include "core/strategy/shared_constants.h"
 #include "core/tune/cost_book.h"
 #include "core/tune/stopwatch.h"
 #include "formats/error.h"
@@ -38,6 +39,8 @@ constexpr std::size_t kMostPlans = 4;
 // Nanoseconds. A race of longer passes outlasts such a moment by itself, in so many rounds.
 constexpr double kLongPass = 20e6;
 constexpr int kLongRounds = 3;
+// Bytes that kernels of all contenders may make of their weights: beyond, no further contenders are built.
+constexpr std::int64_t kMostMade = 512LL << 20;
 
 struct Plans {
   Plan plan;
@@ -206,7 +209,7 @@ class AutoPlanner {
       auto plans = first_plans(schedule);
       const ScheduleOption option{schedule, predicted(schedule, plans), 0};
       options_.push_back(option);
-      if (!all.empty() && !worth_building(schedule, option.predicted)) continue;
+      if (!all.empty() && (!worth_building(schedule, option.predicted) || is_full())) continue;
       all.push_back(contender(schedule, std::move(plans)));
       const auto run = runs_of(std::span(&all.back(), 1));
       const double first = time_in_turns(
@@ -215,6 +218,8 @@ class AutoPlanner {
     }
     return all;
   }
+
+  static bool is_full() { return shared_constant_bytes() > kMostMade; }
 
   Contender contender(const Schedule& schedule, Plans plans) {
     auto name = std::move(plans.key);
@@ -272,9 +277,10 @@ class AutoPlanner {
   }
 
   void add_near_plans(const Schedule& schedule, std::vector<Contender>& added) {
+    if (is_full()) return;
     tuner_.book().add(near_key(schedule), 0);
     auto plans = plans_of(schedule, kMostPlans);
-    for (auto plan = plans.begin() + 1; plan < plans.end(); ++plan)
+    for (auto plan = plans.begin() + 1; plan < plans.end() && !is_full(); ++plan)
       added.push_back(contender(schedule, std::move(*plan)));
   }
 

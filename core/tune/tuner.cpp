@@ -7,8 +7,10 @@
 #include <cmath>
 #include <exception>
 #include <limits>
+#include <map>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "core/aten/device.h"
 #include "core/aten/torch_bridge.h"
@@ -80,13 +82,22 @@ at::Tensor operand_in(const Operand& operand, Layout layout, std::int64_t member
   return convert(tensor, from, layout, operand.type, members);
 }
 
+// Operands too large for any cache, by place and layout: all candidates may read the same.
+constexpr std::int64_t kLarge = 16LL << 20;
+using LargeOperands = std::map<std::pair<std::size_t, Layout>, at::Tensor>;
+
 // A candidate ready to run again and again.
 std::function<void()> runnable(const NodeCandidates& node, const Candidate& candidate,
-                               const std::vector<bool>& constant) {
+                               const std::vector<bool>& constant, LargeOperands& large) {
   auto call = node.call;
   std::vector<at::Tensor> operands;
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
-    operands.push_back(operand_in(call.operands[i], candidate.offer.operands[i], call.members, call.device));
+    const auto layout = candidate.offer.operands[i];
+    const auto known = large.find({i, layout});
+    operands.push_back(known != large.end()
+                           ? known->second
+                           : operand_in(call.operands[i], layout, call.members, call.device));
+    if (call.operands[i].type.bytes() * call.members > kLarge) large[{i, layout}] = operands.back();
     if (constant[i]) call.operands[i].constant = operands.back();
   }
   auto kernel = candidate.strategy->prepare(call, candidate.offer);
@@ -164,6 +175,7 @@ void Tuner::measure(NodeCandidates& node, const std::vector<bool>& constant,
   if (options_.progress) options_.progress(node.call.node.op);
   ++measured_;
   std::vector<std::function<void()>> runs;
+  LargeOperands large;
   std::vector<Outcome> outcomes(node.candidates.size());
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const auto kept = [&failure = outcomes[i].failure](const std::function<void()>& work) {
@@ -176,7 +188,7 @@ void Tuner::measure(NodeCandidates& node, const std::vector<bool>& constant,
       }
     };
     std::function<void()> run;
-    kept([&] { run = runnable(node, node.candidates[i], constant); });
+    kept([&] { run = runnable(node, node.candidates[i], constant, large); });
     runs.emplace_back([kept, run = std::move(run), &failure = outcomes[i].failure] {
       if (failure.empty()) kept(run);
       if (!failure.empty()) throw std::runtime_error(failure);

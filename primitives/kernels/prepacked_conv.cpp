@@ -43,18 +43,19 @@ std::string PrepackedConv::refusal(bool transposed) {
   return {};
 }
 
-PrepackedConv::PrepackedConv(ConvolutionSizes sizes, const at::Tensor& w,
-                             const std::vector<std::int64_t>& input)
-    : sizes_(std::move(sizes)) {
+PrepackedConv::PrepackedConv(ConvolutionSizes sizes, at::Tensor packed)
+    : sizes_(std::move(sizes)), packed_(std::move(packed)) {}
+
+at::Tensor PrepackedConv::pack(const ConvolutionSizes& sizes, const at::Tensor& w,
+                               const std::vector<std::int64_t>& input) {
   const auto dense = w.contiguous();
-  const auto& [stride, padding, dilation, output_padding, groups, transposed] = sizes_;
+  const auto& [stride, padding, dilation, output_padding, groups, transposed] = sizes;
   if (transposed) {
-    static const auto pack = operator_called<PackTransposed>(kPackTransposed);
-    packed_ = pack.call(dense, padding, output_padding, stride, dilation, groups, input);
-  } else {
-    static const auto pack = operator_called<Pack>(kPack);
-    packed_ = pack.call(dense, padding, stride, dilation, groups, input);
+    static const auto run = operator_called<PackTransposed>(kPackTransposed);
+    return run.call(dense, padding, output_padding, stride, dilation, groups, input);
   }
+  static const auto run = operator_called<Pack>(kPack);
+  return run.call(dense, padding, stride, dilation, groups, input);
 }
 
 at::Tensor PrepackedConv::run(const at::Tensor& x, const at::Tensor& bias) const {

@@ -21,8 +21,12 @@ struct ConvolutionSizes {
 /// differentiable.
 class PrepackedConv {
  public:
-  /// `w` [Co, Ci/g, …], transposed [Ci, Co/g, …]; `input` the shape of x.
-  PrepackedConv(ConvolutionSizes sizes, const at::Tensor& w, const std::vector<std::int64_t>& input);
+  /// `packed` by pack().
+  PrepackedConv(ConvolutionSizes sizes, at::Tensor packed);
+
+  /// `w` [Co, Ci/g, …], transposed [Ci, Co/g, …], as oneDNN reads it for inputs of shape `input`; opaque.
+  static at::Tensor pack(const ConvolutionSizes& sizes, const at::Tensor& w,
+                         const std::vector<std::int64_t>& input);
 
   /// x [B, Ci, …] of the shape told; bias [Co] or undefined. The result has channels innermost.
   at::Tensor run(const at::Tensor& x, const at::Tensor& bias) const;
