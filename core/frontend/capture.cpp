@@ -23,6 +23,8 @@ constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
 constexpr std::string_view kLoadDecompositions = "torch._functorch.predispatch.lazy_load_decompositions";
 // What torch.export of 2.15 makes of addcmul_ and its like; no library registers it.
 constexpr std::string_view kFusedMultiplyAdd = "torch.ops.prims.fma.default";
+// What torch.export leaves of casts in core ATen operators.
+constexpr std::string_view kConvertElementType = "torch.ops.prims.convert_element_type.default";
 constexpr int kMaxNesting = 16;
 
 [[noreturn]] void refuse(const formats::ProgramNode& node, const std::string& why) {
@@ -209,6 +211,14 @@ class Capture {
       const auto operand = [&](std::size_t i) { return resolve(node, node.inputs[i].value, names); };
       result.op = "aten.addcmul.default";  // a * b + c
       result.arguments = {operand(2), operand(0), operand(1), {std::int64_t{1}}};
+    } else if (node.target == kConvertElementType) {
+      if (node.inputs.size() != 2) refuse(node, "takes a tensor and an element type");
+      result.op = "aten.to.dtype";
+      result.arguments = {resolve(node, node.inputs[0].value, names),
+                          resolve(node, node.inputs[1].value, names),
+                          {false},
+                          {false},
+                          {}};
     } else if (node.target.starts_with(kOpsPrefix)) {
       result.op = node.target.substr(kOpsPrefix.size());
       place_arguments(node, result, names);
@@ -222,9 +232,8 @@ class Capture {
     const MetaOf meta_of = [&](ValueId id) { return known_of(scope, node, names, id); };
     // A write through a view of a copy would be lost: where something is written the strides stay as they
     // are.
-    if (result.op == "aten.as_strided.default" &&
-        std::none_of(scope.nodes.begin(), scope.nodes.end(), writes))
-      put_in_memory_order(graph_, result, meta_of, new_value);
+    if (is_strided(result.op) && std::none_of(scope.nodes.begin(), scope.nodes.end(), writes))
+      return add_strided(graph_, std::move(result), meta_of, new_value);
     if (!is_scalar_op(result.op) && draws_random(result))
       return add_draw(graph_, std::move(result), meta_of, new_value);
     graph_.nodes.push_back(under_autocast(std::move(result)));

@@ -207,10 +207,14 @@ void add_draw(Graph& graph, Node draw, const MetaOf& meta_of, const NewValue& ne
   graph.nodes.push_back(std::move(draw));
 }
 
-void put_in_memory_order(Graph& graph, Node& strided, const MetaOf& meta_of, const NewValue& new_value) {
+bool is_strided(std::string_view op) {
+  return op == "aten.as_strided.default" || op == "aten.as_strided_scatter.default";
+}
+
+void add_strided(Graph& graph, Node strided, const MetaOf& meta_of, const NewValue& new_value) {
   const auto* from = strided.arguments[0].ref();
   const auto order = memory_order(from ? meta_of(from->id) : nullptr);
-  if (!order.turned) return;
+  if (!order.turned) return graph.nodes.push_back(std::move(strided));
   const auto name = graph.values[static_cast<std::size_t>(from->id)].name;
   const auto permuted = new_value(name + "_memory", std::nullopt);
   const auto copy = new_value(name + "_copy", std::nullopt);
@@ -220,6 +224,17 @@ void put_in_memory_order(Graph& graph, Node& strided, const MetaOf& meta_of, con
                          {copy},
                          strided.module_path});
   strided.arguments[0] = {ValueRef{copy}};
+  if (strided.op == "aten.as_strided.default") return graph.nodes.push_back(std::move(strided));
+  // What it gives lies as its operand does.
+  const auto result = strided.results[0];
+  const auto written = new_value(name + "_written", std::nullopt);
+  strided.results[0] = written;
+  const auto path = strided.module_path;
+  graph.nodes.push_back(std::move(strided));
+  Axes back(order.axes.size());
+  for (std::size_t i = 0; i < back.size(); ++i)
+    back[static_cast<std::size_t>(order.axes[i])] = static_cast<std::int64_t>(i);
+  permute(graph, written, back, result, path);
 }
 
 }  // namespace wide

@@ -20,8 +20,11 @@ using MetaOf = std::function<const formats::TensorMeta*(ValueId)>;
 /// element gets which of the numbers drawn goes by strides.
 void add_draw(Graph& graph, Node draw, const MetaOf& meta_of, const NewValue& new_value);
 
-/// The strides of `strided`, an as_strided, count in the memory that PyTorch had for its operand: where that
-/// is not contiguous, it becomes a view of a copy that is contiguous in that order.
-void put_in_memory_order(Graph& graph, Node& strided, const MetaOf& meta_of, const NewValue& new_value);
+/// as_strided, or as_strided_scatter.
+bool is_strided(std::string_view op);
+
+/// Adds `strided`, for which is_strided() holds: its strides count in the memory that PyTorch had for its
+/// first operand. Where that is not contiguous, the node works on a copy that is contiguous in that order.
+void add_strided(Graph& graph, Node strided, const MetaOf& meta_of, const NewValue& new_value);
 
 }  // namespace wide

@@ -94,8 +94,8 @@ Kernel prepare(const Call& call, const Offer& offer) {
     const auto& [kept, layouts, run, random] = *prepared;
     // The strides of as_strided could reach a neighbour's elements: each member's have memory of their own.
     // What draws may go by the order in memory, which capture() made that of the axes.
-    const auto own_memory = [&,
-                             strided = kept.node.op == "aten.as_strided.default"](const at::Tensor& tensor) {
+    const auto own_memory = [&, strided =
+                                    kept.node.op.starts_with("aten.as_strided")](const at::Tensor& tensor) {
       if (strided) return tensor.clone(at::MemoryFormat::Contiguous);
       return random && !tensor.is_nested() ? tensor.contiguous() : tensor;
     };

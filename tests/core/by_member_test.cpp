@@ -32,6 +32,14 @@ output %z
 output %e
 )",
      "aten.masked_select.default"},
+    {"diagonal_by_strides", R"(input %x "x" : float32[4, 4]
+%e : float32[4, 4] = aten.exp.default(%x)
+%d : float32[4] = aten.as_strided.default(%e, [4], [5], 0)
+%f : float32[4] = aten.neg.default(%d)
+%y : float32[4, 4] = aten.as_strided_scatter.default(%e, %f, [4], [5], 0)
+output %y
+)",
+     "aten.as_strided_scatter.default"},
     {"nonzero", R"(input %x "x" : float32[4, 4]
 %m : bool[4, 4] = aten.gt.Scalar(%x, 0.5)
 %n : int64[u0, 2] = aten.nonzero.default(%m)

@@ -123,6 +123,19 @@ TEST(Capture, AFusedMultiplyAddIsATensOwn) {
   expect_error([&] { capture(program, "m"); }, "capture", {"'relu'", "three tensors"});
 }
 
+TEST(Capture, ACastOfPrimsIsATensOwn) {
+  auto program = program_of("mlp");
+  auto& relu = relu_of(program);
+  relu.target = "torch.ops.prims.convert_element_type.default";
+  relu.inputs.resize(1);
+  expect_error([&] { capture(program, "m"); }, "capture", {"'relu'", "element type"});
+  auto dtype = relu.inputs[0];
+  dtype.name = "dtype", dtype.value = {formats::Dtype::kFloat64};
+  relu.inputs.push_back(dtype);
+  EXPECT_THAT(ops(capture(program, "m")),
+              ElementsAre("aten.linear.default", "aten.to.dtype", "aten.linear.default"));
+}
+
 TEST(Capture, ArgumentsMustFitTheSchema) {
   auto program = program_of("mlp");
   relu_of(program).inputs[0].name = "other";
