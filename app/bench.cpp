@@ -141,7 +141,8 @@ std::string source_of_kernel(const std::string& call) {
                                    {"wide::normalize_rows", "rows"},
                                    {"wide::small_gemm", "small_gemm"},
                                    {"wide::packed_gemm", "packed_gemm"},
-                                   {"wide::activation", "activate"}}) {
+                                   {"wide::activation", "activate"},
+                                   {"wide::col2im", "col2im"}}) {
     if (call == name) return std::string("primitives/kernels/").append(file).append(".cpp");
   }
   return "";

@@ -3,13 +3,12 @@
 
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "app/cli/run_choice.h"
 #include "app/cli/runs_commands.h"
 #include "app/exit_code.h"
 #include "app/stored_captures.h"
-#include "app/summary.h"
+#include "app/stored_report.h"
 #include "profiler/trace/chrome_export.h"
 #include "results/export.h"
 #include "results/store.h"
@@ -39,31 +38,6 @@ std::string format_of(const RunsExportArguments& options) {
   return found == kByEnding.end() ? "json" : found->second;
 }
 
-/// The trend of the run's subjects, for the report that shows it.
-std::vector<results::Trend> history(const Store& store, const std::vector<results::CaseRecord>& cases) {
-  constexpr std::size_t kMostSubjects = 40;
-  std::vector<results::Trend> trends;
-  std::set<std::string> subjects;
-  for (const auto& record : cases) {
-    if (subjects.size() < kMostSubjects && subjects.insert(record.subject).second)
-      trends.push_back(results::trend(record.subject, store.trend(record.subject)));
-  }
-  return trends;
-}
-
-std::string text_of(const std::string& format, const Store& store, std::int64_t id) {
-  const auto run = store.run(id);
-  const auto cases = store.cases(id);
-  if (format == "json") {
-    if (app::captured_cases(store, id).empty()) return app::full_report_text(run, cases);
-    auto report = app::full_report(run, cases);
-    app::name_captures(report, store, id);
-    return report.dump() + "\n";
-  }
-  if (format == "html") return results::to_html(run, cases, history(store, cases), app::limits_of(store, id));
-  return results::exported(format, run, cases, {});
-}
-
 int export_captures(const Context& context, const Store& store, const RunsExportArguments& options,
                     bool to_stdout) {
   const auto captured = find_captured(store, options.run);
@@ -89,7 +63,7 @@ int export_run(const Context& context, const RunsExportArguments& options) {
   const auto format = format_of(options);
   if (format == kTrace) return export_captures(context, store, options, to_stdout);
   const auto id = find_run(store, options.run);
-  const auto text = text_of(format, store, id);
+  const auto text = app::stored_report(store, id, format);
   if (to_stdout) {
     context.out << text << std::flush;
     return app::kExitDone;

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "app/stored_captures.h"
+#include "app/stored_report.h"
 #include "formats/error.h"
 #include "gui/views/quantity.h"
 #include "gui/views/sweep_form.h"
 #include "gui/views/sweep_rows.h"
-#include "results/export.h"
 #include "results/table.h"
 
 namespace wide::gui {
@@ -204,20 +203,7 @@ std::string headline(const results::Comparison& comparison) {
 void export_run(const std::filesystem::path& database, std::int64_t run, const std::string& format,
                 const std::filesystem::path& file) {
   const auto store = Store::open(database, OpenMode::kReadOnly);
-  const auto record = store.run(run);
-  const auto cases = store.cases(run);
-  std::vector<results::Trend> history;
-  if (format == "html") {
-    constexpr std::size_t kMostSubjects = 40;
-    std::set<std::string> subjects;
-    for (const auto& one : cases) {
-      if (subjects.size() < kMostSubjects && subjects.insert(one.subject).second)
-        history.push_back(results::trend(one.subject, store.trend(one.subject)));
-    }
-  }
-  const bool html = format == "html";
-  results::write_text(file, html ? results::to_html(record, cases, history, app::limits_of(store, run))
-                                 : results::exported(format, record, cases, history));
+  results::write_text(file, app::stored_report(store, run, format));
 }
 
 std::string compare_command(const std::filesystem::path& database, const std::vector<std::int64_t>& runs,

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <iterator>
 
+#include "app/stored_report.h"
 #include "formats/error.h"
 #include "gui/views/sweep_rows.h"
 #include "profiler/random.h"
@@ -134,6 +136,11 @@ TEST(HistoryData, WhatOnlyOneSideHasIsShownAsMissing) {
   EXPECT_EQ(data.table.cell(0, data.table.column("reasons")), "only in run 1");
 }
 
+std::string text_of_file(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
 TEST(HistoryData, RunsAreExportedInEveryFormat) {
   const TemporaryFolder folder;
   auto store = Store::open(folder / "r.db", OpenMode::kReadWrite);
@@ -142,7 +149,10 @@ TEST(HistoryData, RunsAreExportedInEveryFormat) {
     const auto file = folder / (std::string("run.") + format);
     export_run(folder / "r.db", id, format, file);
     EXPECT_GT(std::filesystem::file_size(file), 500u) << format;
+    // As `widebench runs export` writes it, summary included.
+    EXPECT_EQ(text_of_file(file), app::stored_report(store, id, format)) << format;
   }
+  EXPECT_NE(text_of_file(folder / "run.json").find("\"summary\""), std::string::npos);
   EXPECT_THROW(export_run(folder / "r.db", id, "docx", folder / "x"), Error);
 }
 
