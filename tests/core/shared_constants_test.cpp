@@ -1,0 +1,69 @@
+// What is made of weights is made once for all programs of a build, and never shown to another constant.
+#include "core/strategy/shared_constants.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+namespace wide {
+namespace {
+
+constexpr std::int64_t kMembers = 4;
+
+struct Maker {
+  int calls = 0;
+  at::Tensor operator()(const at::Tensor& constant, const std::string& purpose = "twice") {
+    return shared_constant(constant, purpose, [this](const at::Tensor& all) {
+      ++calls;
+      return all * 2;
+    });
+  }
+};
+
+TEST(SharedConstants, ProgramsOfPartsShareWhatIsMadeOfAll) {
+  const SharedConstants sharing(kMembers);
+  const auto weights = at::arange(kMembers * 6, at::kFloat).reshape({kMembers, 2, 3});
+  Maker make;
+  const auto all = make(weights);
+  for (std::int64_t member = 0; member < kMembers; ++member) {
+    const auto part = make(weights.narrow(0, member, 1));
+    EXPECT_TRUE(at::equal(part, 2 * weights.narrow(0, member, 1))) << member;
+    EXPECT_TRUE(part.is_alias_of(all)) << member;
+  }
+  EXPECT_EQ(make.calls, 1);
+  EXPECT_EQ(shared_constant_bytes(), weights.numel() * 4);
+  (void)make(weights, "another purpose");
+  EXPECT_EQ(make.calls, 2);
+}
+
+TEST(SharedConstants, OtherConstantsGetTheirOwn) {
+  const SharedConstants sharing(kMembers);
+  Maker make;
+  // In memory of something larger, of another shape, turned, and repeated.
+  const auto large = at::arange(96, at::kFloat);
+  const auto first = large.narrow(0, 0, 24).view({kMembers, 2, 3}),
+             second = large.narrow(0, 24, 24).view({kMembers, 2, 3});
+  for (const auto& one : {first, second, first.reshape({kMembers, 3, 2}), first.transpose(1, 2),
+                          large.narrow(0, 0, 6).view({1, 2, 3}).expand({kMembers, 2, 3})})
+    EXPECT_TRUE(at::equal(make(one), 2 * one));
+  EXPECT_EQ(make.calls, 5);
+}
+
+TEST(SharedConstants, NothingOutlivesWhatItWasMadeOfOrTheBuild) {
+  Maker make;
+  {
+    const SharedConstants sharing(kMembers);
+    auto weights = at::ones({kMembers, 2});
+    (void)make(weights);  // what was made is gone at once
+    EXPECT_EQ(shared_constant_bytes(), 0);
+    const auto kept = make(weights);
+    EXPECT_EQ(make.calls, 2);
+    weights = at::full({kMembers, 2}, 3.0);  // memory of the first may serve the second
+    EXPECT_TRUE(at::equal(make(weights), 2 * weights));
+  }
+  const auto weights = at::ones({kMembers, 2});
+  (void)make(weights), (void)make(weights);
+  EXPECT_EQ(make.calls, 5);
+}
+
+}  // namespace
+}  // namespace wide
