@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include "core/aten/with_threads.h"
 #include "core/strategy/activation.h"
@@ -80,6 +81,21 @@ TEST(Activate, IsAtensOverTheWholeRange) {
     const auto scale = at::maximum(exact.abs(), at::full({}, 1.0, at::kDouble));
     const auto error = ((y.to(at::kDouble) - exact) / scale).nan_to_num(0, 0, 0).abs().max().item<double>();
     EXPECT_LT(error, 6e-7);
+  }
+}
+
+// Where the value is tiny, too. Of exp(-x² / 2) the exponent is rounded: x / √2, which counts twice, its
+// square, and what is added to that, by half a unit in the last place (6e-8) each.
+TEST(Activate, TailsOfGeluAndSigmoidAreExactToTheirOwnSize) {
+  const auto x = at::linspace(-9, -0.1, 20001, at::kFloat), twice = x.to(at::kDouble);
+  for (const auto* name : {"gelu", "sigmoid", "silu"}) {
+    // ATen's gelu takes erf from 1, of which nothing is left there.
+    const auto exact = std::string_view(name) == "gelu" ? twice * at::erfc(-twice / std::sqrt(2.0)) / 2
+                                                        : activation(name).apply(twice);
+    const auto error = (apply(row_function(name), x).to(at::kDouble) - exact) / exact;
+    const auto bound = 4e-7 + 4 * 6e-8 * twice.square() / 2;
+    EXPECT_TRUE((error.abs() < bound).all().item<bool>())
+        << name << ": " << (error.abs() / bound).max().item<double>() << " of the bound";
   }
 }
 
