@@ -119,15 +119,14 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive add_matmul() {
-  return {
-      "add_matmul",
-      {kAddMatmul},
-      nullptr,
-      {{"folded", ask_folded, prepare_folded},
-       {"baddbmm", ask_baddbmm, prepare_baddbmm},
-       {.name = "xsmm", .ask = ask_xsmm, .prepare = prepare_xsmm, .differentiable = false, .cpu_only = true}},
-      flops,
-      samples};
+  return {"add_matmul",
+          {kAddMatmul},
+          nullptr,
+          {{"folded", ask_folded, prepare_folded},
+           {"baddbmm", ask_baddbmm, prepare_baddbmm},
+           own_kernel("xsmm", ask_xsmm, prepare_xsmm)},
+          flops,
+          samples};
 }
 
 }  // namespace wide::add_matmul_primitive

@@ -225,11 +225,7 @@ Primitive batch_norm() {
           nullptr,
           {{"wide", ask, prepare},
            {"affine", ask_affine, prepare_affine},
-           {.name = "by_channel",
-            .ask = ask_by_channel,
-            .prepare = prepare_by_channel,
-            .differentiable = false,
-            .cpu_only = true}},
+           own_kernel("by_channel", ask_by_channel, prepare_by_channel)},
           nullptr,
           samples};
 }

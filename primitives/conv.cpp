@@ -273,11 +273,7 @@ Primitive conv() {
            {"channels_last", ask_channels_last, prepare_grouped},
            {"bmm", ask_bmm, prepare_bmm},
            {"im2col", ask_im2col, prepare_im2col},
-           {.name = "prepacked",
-            .ask = ask_packed_weights,
-            .prepare = prepare_packed_weights,
-            .differentiable = false,
-            .cpu_only = true}},
+           own_kernel("prepacked", ask_packed_weights, prepare_packed_weights)},
           flops,
           samples};
 }

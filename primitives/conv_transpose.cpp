@@ -96,11 +96,11 @@ Kernel prepare_col2im(const Call& call, const Offer&) {
     const auto columns = at::matmul(w, in[*call.operand_of(kX)].flatten(3));          // [N, B, Co·K, L]
     const auto bias = front_or_none(call, kBias, in);
     if (columns.is_cpu() && columns.scalar_type() == at::kFloat && !wants_gradients(in)) {
-      const auto each = bias.defined() ? bias.unsqueeze(1).expand({shape[0], shape[1], shape[2]}) : bias;
+      at::Tensor each;  // of every plane
+      if (bias.defined()) each = bias.unsqueeze(1).expand({shape[0], shape[1], shape[2]}).contiguous();
       const auto planes =
           columns.reshape({shape[0] * shape[1] * shape[2], size[0] * size[1], input[0] * input[1]});
-      out[0] = kernels::add_patches(planes.contiguous(), each.defined() ? each.contiguous() : each, patches)
-                   .reshape(shape);
+      out[0] = kernels::add_patches(planes.contiguous(), each, patches).reshape(shape);
       return;
     }
     const auto y = at::col2im(columns.flatten(0, 1), output, size, dilation, padding, stride);
@@ -180,11 +180,7 @@ Primitive conv_transpose() {
           {{"folded", ask_folded, prepare_folded},
            {"grouped", ask_grouped, prepare_grouped},
            {"col2im", ask_col2im, prepare_col2im},
-           {.name = "prepacked",
-            .ask = ask_packed_weights,
-            .prepare = prepare_packed_weights,
-            .differentiable = false,
-            .cpu_only = true}},
+           own_kernel("prepacked", ask_packed_weights, prepare_packed_weights)},
           flops,
           samples};
 }

@@ -89,7 +89,7 @@ inline Answer ask_prepacked(const Call& call, bool transposed, double flops) {
   if (!is_batched(call)) return refuse("the input has no batch axis");
   if (call.results[0].elements() == 0 || call.operand_at(kX)->type.elements() == 0)
     return refuse("there is nothing to compute");
-  if (auto reason = kernels::PrepackedConv::refusal(transposed); !reason.empty())
+  if (auto reason = kernels::prepacking_refusal(transposed); !reason.empty())
     return refuse(std::move(reason));
   const auto form = prepacked_form(call);
   if (form == Prepacked::kFolded && is_mapped(call, kBias)) return refuse("the bias differs per member");
@@ -116,16 +116,14 @@ inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::C
       for (const auto value : *list) purpose.append(" ").append(std::to_string(value));
     }
     purpose.append("; ").append(std::to_string(sizes.groups));
-    ready = shared_whole_constant(constant, purpose, [&](const at::Tensor& w) {
-      return kernels::PrepackedConv::pack(sizes, w, input);
-    });
+    ready = shared_whole_constant(constant, purpose,
+                                  [&](const at::Tensor& w) { return kernels::prepack(sizes, w, input); });
   }
   return keep_promises(call, offer, [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto bias = call.operand_of(kBias) ? in[*call.operand_of(kBias)] : at::Tensor();
     const auto& given = in[*call.operand_of(kX)];
-    const auto packed =
-        ready.defined() ? ready : kernels::PrepackedConv::pack(sizes, in[*call.operand_of(kW)], input);
-    out[0] = kernels::PrepackedConv(sizes, packed).run(given, bias);
+    const auto packed = ready.defined() ? ready : kernels::prepack(sizes, in[*call.operand_of(kW)], input);
+    out[0] = kernels::prepacked_conv(sizes, given, packed, bias);
   });
 }
 

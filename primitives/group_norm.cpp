@@ -106,11 +106,7 @@ Primitive group_norm() {
           nullptr,
           {{"fused", ask, prepare},
            {"front", ask_front, prepare_front},
-           {.name = "one_pass",
-            .ask = ask_one_pass_norm,
-            .prepare = prepare_one_pass,
-            .differentiable = false,
-            .cpu_only = true}},
+           own_kernel("one_pass", ask_one_pass_norm, prepare_one_pass)},
           nullptr,
           samples};
 }

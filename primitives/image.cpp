@@ -150,17 +150,9 @@ std::vector<std::string_view> ops() {
 }  // namespace
 
 Primitive image() {
-  return {"image",
-          ops(),
-          nullptr,
-          {{"batched", ask, prepare},
-           {.name = "planes",
-            .ask = ask_planes,
-            .prepare = prepare_planes,
-            .differentiable = false,
-            .cpu_only = true}},
-          nullptr,
-          samples};
+  return {"image", ops(),
+          nullptr, {{"batched", ask, prepare}, own_kernel("planes", ask_planes, prepare_planes)},
+          nullptr, samples};
 }
 
 }  // namespace wide::image_primitive

@@ -61,17 +61,9 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive instance_norm() {
-  return {"instance_norm",
-          {"aten.instance_norm.default"},
-          nullptr,
-          {{"fused", ask, prepare},
-           {.name = "one_pass",
-            .ask = ask_one_pass,
-            .prepare = prepare_one_pass,
-            .differentiable = false,
-            .cpu_only = true}},
-          nullptr,
-          samples};
+  return {"instance_norm", {"aten.instance_norm.default"},
+          nullptr,         {{"fused", ask, prepare}, own_kernel("one_pass", ask_one_pass, prepare_one_pass)},
+          nullptr,         samples};
 }
 
 }  // namespace wide::instance_norm_primitive

@@ -232,22 +232,17 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive linear() {
-  return {
-      "linear",
-      {"aten.linear.default", kLinearActivation},
-      nullptr,
-      {{"stacked", ask_stacked, prepare_stacked},
-       {"folded", ask_folded, prepare_folded},
-       {"baddbmm", ask_baddbmm, prepare_baddbmm},
-       {"einsum", ask_einsum, prepare_einsum},
-       {.name = "xsmm", .ask = ask_xsmm, .prepare = prepare_xsmm, .differentiable = false, .cpu_only = true},
-       {.name = "fused",
-        .ask = ask_fused,
-        .prepare = prepare_fused,
-        .differentiable = false,
-        .cpu_only = true}},
-      flops,
-      samples};
+  return {"linear",
+          {"aten.linear.default", kLinearActivation},
+          nullptr,
+          {{"stacked", ask_stacked, prepare_stacked},
+           {"folded", ask_folded, prepare_folded},
+           {"baddbmm", ask_baddbmm, prepare_baddbmm},
+           {"einsum", ask_einsum, prepare_einsum},
+           own_kernel("xsmm", ask_xsmm, prepare_xsmm),
+           own_kernel("fused", ask_fused, prepare_fused)},
+          flops,
+          samples};
 }
 
 }  // namespace wide::linear_primitive

@@ -374,19 +374,18 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive matmul() {
-  return {
-      "matmul",
-      {"aten.matmul.default", "aten.mm.default", "aten.bmm.default", "aten.mv.default", "aten.dot.default",
-       "aten.addmm.default", "aten.baddbmm.default"},
-      nullptr,
-      {{"stacked", ask_stacked, prepare_stacked},
-       {"folded", ask_folded, prepare_folded},
-       {"rows", ask_rows, prepare_rows},
-       {"columns", ask_columns, prepare_columns},
-       {"batched", ask_batched, prepare_batched},
-       {.name = "xsmm", .ask = ask_xsmm, .prepare = prepare_xsmm, .differentiable = false, .cpu_only = true}},
-      flops,
-      samples};
+  return {"matmul",
+          {"aten.matmul.default", "aten.mm.default", "aten.bmm.default", "aten.mv.default",
+           "aten.dot.default", "aten.addmm.default", "aten.baddbmm.default"},
+          nullptr,
+          {{"stacked", ask_stacked, prepare_stacked},
+           {"folded", ask_folded, prepare_folded},
+           {"rows", ask_rows, prepare_rows},
+           {"columns", ask_columns, prepare_columns},
+           {"batched", ask_batched, prepare_batched},
+           own_kernel("xsmm", ask_xsmm, prepare_xsmm)},
+          flops,
+          samples};
 }
 
 }  // namespace wide::matmul_primitive

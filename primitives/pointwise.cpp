@@ -230,17 +230,10 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive pointwise() {
-  return {"pointwise",
-          {},
-          matches,
-          {{"passthrough", ask, prepare},
-           {.name = "one_pass",
-            .ask = ask_one_pass,
-            .prepare = prepare_one_pass,
-            .differentiable = false,
-            .cpu_only = true}},
-          nullptr,
-          samples};
+  return {
+      "pointwise", {},
+      matches,     {{"passthrough", ask, prepare}, own_kernel("one_pass", ask_one_pass, prepare_one_pass)},
+      nullptr,     samples};
 }
 
 }  // namespace wide::pointwise_primitive

@@ -141,12 +141,7 @@ Primitive pooling() {
            "aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default",
            "aten.pixel_shuffle.default", "aten.pixel_unshuffle.default"},
           nullptr,
-          {{"batched", ask, prepare},
-           {.name = "planes",
-            .ask = ask_planes,
-            .prepare = prepare_planes,
-            .differentiable = false,
-            .cpu_only = true}},
+          {{"batched", ask, prepare}, own_kernel("planes", ask_planes, prepare_planes)},
           nullptr,
           samples};
 }

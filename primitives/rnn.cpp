@@ -375,17 +375,9 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive rnn() {
-  return {"rnn",
-          {"aten.lstm.input", "aten.gru.input", "aten.rnn_tanh.input", "aten.rnn_relu.input"},
-          nullptr,
-          {{"fused", ask, prepare},
-           {.name = "by_member",
-            .ask = ask_by_member,
-            .prepare = prepare_by_member,
-            .differentiable = false,
-            .cpu_only = true}},
-          flops,
-          samples,
+  return {"rnn",   {"aten.lstm.input", "aten.gru.input", "aten.rnn_tanh.input", "aten.rnn_relu.input"},
+          nullptr, {{"fused", ask, prepare}, own_kernel("by_member", ask_by_member, prepare_by_member)},
+          flops,   samples,
           alone};
 }
 

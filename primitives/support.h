@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "core/strategy/cost.h"
@@ -30,6 +31,12 @@ Kernel boxed_as_offered(const Call& call, const Offer& offer, Adapt adapt = {});
 
 /// Results of `kernel` promised with channels innermost are copied into that order where they are not in it.
 Kernel keep_promises(const Call& call, const Offer& offer, Kernel kernel);
+
+/// A strategy whose kernel is of our own, for the CPU, and that autograd cannot see into.
+inline Strategy own_kernel(std::string_view name, Answer (*ask)(const Call& call),
+                           Kernel (*prepare)(const Call& call, const Offer& offer)) {
+  return {.name = name, .ask = ask, .prepare = prepare, .differentiable = false, .cpu_only = true};
+}
 
 /// Autograd watches: kernels of our own must leave the work to ATen.
 bool wants_gradients(std::span<const at::Tensor> operands);

@@ -5,7 +5,6 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <optional>
-#include <utility>
 
 namespace wide::kernels {
 namespace {
@@ -34,7 +33,7 @@ auto operator_called(const char* name) {
 
 }  // namespace
 
-std::string PrepackedConv::refusal(bool transposed) {
+std::string prepacking_refusal(bool transposed) {
   auto& dispatcher = c10::Dispatcher::singleton();
   const bool there = dispatcher.findSchema({transposed ? kRunTransposed : kRun, ""}) &&
                      dispatcher.findSchema({transposed ? kPackTransposed : kPack, ""});
@@ -43,11 +42,8 @@ std::string PrepackedConv::refusal(bool transposed) {
   return {};
 }
 
-PrepackedConv::PrepackedConv(ConvolutionSizes sizes, at::Tensor packed)
-    : sizes_(std::move(sizes)), packed_(std::move(packed)) {}
-
-at::Tensor PrepackedConv::pack(const ConvolutionSizes& sizes, const at::Tensor& w,
-                               const std::vector<std::int64_t>& input) {
+at::Tensor prepack(const ConvolutionSizes& sizes, const at::Tensor& w,
+                   const std::vector<std::int64_t>& input) {
   const auto dense = w.contiguous();
   const auto& [stride, padding, dilation, output_padding, groups, transposed] = sizes;
   if (transposed) {
@@ -58,16 +54,17 @@ at::Tensor PrepackedConv::pack(const ConvolutionSizes& sizes, const at::Tensor& 
   return run.call(dense, padding, stride, dilation, groups, input);
 }
 
-at::Tensor PrepackedConv::run(const at::Tensor& x, const at::Tensor& bias) const {
-  const auto& [stride, padding, dilation, output_padding, groups, transposed] = sizes_;
+at::Tensor prepacked_conv(const ConvolutionSizes& sizes, const at::Tensor& x, const at::Tensor& packed,
+                          const at::Tensor& bias) {
+  const auto& [stride, padding, dilation, output_padding, groups, transposed] = sizes;
   const auto added = bias.defined() ? Bias(bias) : std::nullopt;
   if (transposed) {
     static const auto run = operator_called<RunTransposed>(kRunTransposed);
-    return run.call(x, packed_, added, padding, output_padding, stride, dilation, groups, "none", Scalars(),
+    return run.call(x, packed, added, padding, output_padding, stride, dilation, groups, "none", Scalars(),
                     "");
   }
   static const auto run = operator_called<Run>(kRun);
-  return run.call(x, packed_, added, padding, stride, dilation, groups, "none", Scalars(), "");
+  return run.call(x, packed, added, padding, stride, dilation, groups, "none", Scalars(), "");
 }
 
 }  // namespace wide::kernels

@@ -17,26 +17,17 @@ struct ConvolutionSizes {
   bool transposed = false;
 };
 
-/// y = conv(x, w) + bias for images and volumes with channels innermost, float32, on the CPU. Not
-/// differentiable.
-class PrepackedConv {
- public:
-  /// `packed` by pack().
-  PrepackedConv(ConvolutionSizes sizes, at::Tensor packed);
+/// Why this libtorch packs no weights, or "".
+std::string prepacking_refusal(bool transposed);
 
-  /// `w` [Co, Ci/g, …], transposed [Ci, Co/g, …], as oneDNN reads it for inputs of shape `input`; opaque.
-  static at::Tensor pack(const ConvolutionSizes& sizes, const at::Tensor& w,
-                         const std::vector<std::int64_t>& input);
+/// `w` [Co, Ci/g, …], transposed [Ci, Co/g, …], float32 on the CPU, as oneDNN reads it for inputs of shape
+/// `input`; opaque.
+at::Tensor prepack(const ConvolutionSizes& sizes, const at::Tensor& w,
+                   const std::vector<std::int64_t>& input);
 
-  /// x [B, Ci, …] of the shape told; bias [Co] or undefined. The result has channels innermost.
-  at::Tensor run(const at::Tensor& x, const at::Tensor& bias) const;
-
-  /// Why this libtorch cannot, or "".
-  static std::string refusal(bool transposed);
-
- private:
-  ConvolutionSizes sizes_;
-  at::Tensor packed_;
-};
+/// conv(x, w) + bias: x [B, Ci, …], images or volumes, of the shape told; `packed` by prepack(); bias [Co] or
+/// undefined. The result has channels innermost. Not differentiable.
+at::Tensor prepacked_conv(const ConvolutionSizes& sizes, const at::Tensor& x, const at::Tensor& packed,
+                          const at::Tensor& bias);
 
 }  // namespace wide::kernels
