@@ -49,7 +49,7 @@ class Noise(TorchDispatchMode):
         # Runs in pairs of opposite chance: a sign that rounding decides is another in one of the two.
         self.generator, self.sign = torch.Generator().manual_seed(seed // 2), 1 - 2 * (seed % 2)
         self.size, self.rounded = size, False
-        self.reads_what_it_writes = False
+        self.reads_what_it_writes = self.infinite_over_padding = False
 
     def noisy(self, tensor, times=1):
         if not isinstance(tensor, torch.Tensor) or not (tensor.is_floating_point() or tensor.is_complex()) or not tensor.numel():
@@ -69,14 +69,15 @@ class Noise(TorchDispatchMode):
         exact = exact and not (narrows and arguments[0].dtype != named["dtype"])
         moving = [argument for schema, argument in zip(function._schema.arguments, arguments)
                   if schema.name.startswith("running_") and isinstance(argument, torch.Tensor)]
+        if writes:  # asked before the noise makes copies of what is read
+            self.reads_what_it_writes |= overlaps(function, arguments, named)
+        self.infinite_over_padding |= infinite_over_padding(name, arguments)
         if not exact and SUMS.fullmatch(name):
             # Batch norms write running_mean and running_var without saying so.
             read = [not (schema.alias_info and schema.alias_info.is_write) and not schema.name.startswith("running_")
                     for schema in function._schema.arguments]
             arguments = [argument * factor if moves and (factor := self.noisy(argument)) is not None else argument
                          for argument, moves in zip(arguments, read)]
-        if writes:
-            self.reads_what_it_writes |= overlaps(function, arguments, named)
         result = function(*arguments, **named)
         if not exact:
             steps = (400 if name == "linalg_matrix_exp" else 4) if STEPS.fullmatch(name) else 0
@@ -113,6 +114,15 @@ def overlaps(function, arguments, named):
             if elements(target) & elements(source):
                 return True
     return False
+
+
+def infinite_over_padding(name, arguments):
+    """Whether a convolution multiplies the zeros of its padding by an infinity or NaN: some of ATen's algorithms leave those products
+    out, others do not, and which one runs hangs on sizes and processor."""
+    if "conv" not in name:
+        return False
+    multiplied = arguments[::2][:2] if name.startswith("convolution_backward") else arguments[1:2]  # the gradient and the weights
+    return any(isinstance(tensor, torch.Tensor) and not tensor.isfinite().all() for tensor in multiplied)
 
 
 def load(source, name):
@@ -284,6 +294,8 @@ class Case:
             rounded |= noise.rounded
             if noise.reads_what_it_writes:
                 raise Unfit("writes into memory that it reads")
+            if noise.infinite_over_padding:
+                raise Unfit("multiplies the zeros of padding by infinities")
         self.bounds = [[None] * self.passes for _ in members.models]
         for i, model in enumerate(members.models):
             reference = self._reference(i, model)
