@@ -215,6 +215,9 @@ class AutoPlanner {
       const double first = time_in_turns(
           run, on_device({.rounds = 1, .sample_us = 100, .seconds_each = 0.1, .least_rounds = 1}))[0];
       best_so_far_ = std::min(best_so_far_, first);
+      // Now, as larger programs may use up the time there is for measuring.
+      if (had_near_.empty() && apart(schedule) && first <= kAgain * best_so_far_)
+        add_near_plans(schedule, all);
     }
     return all;
   }
@@ -248,7 +251,7 @@ class AutoPlanner {
     std::vector<Contender> again, others, added;
     for (auto& one : all) {
       // Members apart have run by ATen's kernels only: by ours they may come from further behind.
-      const double near = one.planned.schedule.chunk == 1 ? kAgain : kNear;
+      const double near = apart(one.planned.schedule) ? kAgain : kNear;
       if (one.time <= near * least) add_near_plans(one.planned.schedule, added);
       (one.time <= limit ? again : others).push_back(std::move(one));
     }
@@ -276,8 +279,12 @@ class AutoPlanner {
     for (std::size_t i = 0; i < known; ++i) contenders[i].time = std::min(contenders[i].time, before[i]);
   }
 
+  static bool apart(const Schedule& schedule) { return schedule.chunk == 1; }
+
+  // Once for a schedule.
   void add_near_plans(const Schedule& schedule, std::vector<Contender>& added) {
-    if (is_full()) return;
+    if (is_full() || std::ranges::find(had_near_, schedule) != had_near_.end()) return;
+    had_near_.push_back(schedule);
     tuner_.book().add(near_key(schedule), 0);
     auto plans = plans_of(schedule, kMostPlans);
     for (auto plan = plans.begin() + 1; plan < plans.end() && !is_full(); ++plan)
@@ -295,6 +302,7 @@ class AutoPlanner {
   std::string key_;
   double best_so_far_ = std::numeric_limits<double>::infinity();
   std::vector<ScheduleOption> options_;
+  std::vector<Schedule> had_near_;  ///< those whose near plans are contenders
 };
 
 Plan plan_from_choices(const PlanRequest& request, std::int64_t members,

@@ -26,6 +26,9 @@ namespace {
 constexpr double kFarFactor = 6, kFarNanoseconds = 20'000;
 constexpr std::size_t kMostCandidates = 8;
 
+// A copy races nothing, and there are many of them: a few rounds say enough.
+const StopwatchOptions kConversion{.rounds = 5, .seconds_each = 0.01, .least_rounds = 3};
+
 std::string concrete_text(const ConcreteType& type) {
   return dtype_name(type.dtype) + shape_text(type.shape);
 }
@@ -234,7 +237,9 @@ double Tuner::conversion(const ConcreteType& type, Layout from, Layout to, std::
   const Operand operand{type, from != Layout::kShared, {}};
   const auto tensor = operand_in(operand, from, members, device_.device);
   const std::function<void()> run = [&] { (void)convert(tensor, from, to, type, members).contiguous(); };
-  const double time = time_in_turns(std::span(&run, 1), {.device = device_.device})[0];
+  auto options = kConversion;
+  options.device = device_.device;
+  const double time = time_in_turns(std::span(&run, 1), options)[0];
   if (!std::isfinite(time)) return estimate;
   book_.add(key, time);
   return time;
