@@ -328,7 +328,7 @@ add(lambda g: f"F.cross_entropy({(x := g.f(rank=2))}, {g.index(x.shape[1], (x.sh
     lambda g: f"F.nll_loss(F.log_softmax({(x := g.f(rank=2))}, 1), {g.index(x.shape[1], (x.shape[0],))}, reduction={g.of(*REDUCTIONS)!r})",
     lambda g: f"F.binary_cross_entropy({(x := g.f())}.sigmoid(), {g.same(x)}.sigmoid(), reduction={g.of(*REDUCTIONS)!r})",
     lambda g: f"F.multi_margin_loss({(x := g.f(rank=2, where=lambda v: 0 not in v.shape))}.float(), {g.index(x.shape[1], (x.shape[0],))})",
-    lambda g: f"F.multilabel_margin_loss({(x := g.f(rank=2))}.float(), {g.index(x.shape[1], x.shape)})",
+    lambda g: f"F.multilabel_margin_loss({(x := g.f(rank=2, where=lambda v: 0 not in v.shape))}.float(), {g.index(x.shape[1], x.shape)})",
     lambda g: f"F.multilabel_soft_margin_loss({(x := g.f(rank=2))}, ({g.same(x)} > 0).to({x}.dtype))",
     lambda g: f"F.margin_ranking_loss({(x := g.f(rank=1))}, {g.same(x)}, {g.same(x)}.sign(), margin=0.1)",
     lambda g: f"F.hinge_embedding_loss({(x := g.f())}, {g.same(x)}.sign())",
