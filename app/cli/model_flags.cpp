@@ -15,7 +15,10 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
                    "choose by measuring; without it by what was measured before, or by estimates");
   command.add_option("--device", options.device, "cpu, cuda or auto")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
-  command.add_option("--mode", options.mode, "eager or reduce-overhead (a static memory plan)")
+  command
+      .add_option(
+          "--mode", options.mode,
+          "eager, default (pointwise operators in groups) or reduce-overhead (and a static memory plan)")
       ->type_name("MODE");
   command.add_option("--seed", options.seed, "random stream of the first member; member i takes seed + i");
   command.add_flag("--trust", options.trust, "allow TorchScript files, which are executable code");

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::array kForms = {HigherOrderForm{kCond, 2, 2},     HigherOrderForm{kWhileLoop, 2, 2},
                                HigherOrderForm{kMap, 1, 2},      HigherOrderForm{kScan, 1, 3},
-                               HigherOrderForm{kAutocast, 1, 2}, HigherOrderForm{kCall, 1, 1}};
+                               HigherOrderForm{kAutocast, 1, 2}, HigherOrderForm{kCall, 1, 1},
+                               HigherOrderForm{kGroup, 1, 1}};
 
 c10::IValue constant(const Argument& argument) {
   if (const auto* number = std::get_if<std::int64_t>(&argument.value)) return *number;

@@ -8,6 +8,7 @@
 //   higher_order.scan([carried…], [xs…], [others…]) {step}
 //   higher_order.autocast(dtype, [operands…]) {under autocast of the CPU}
 //   wide.call([operands…]) {in place of a node that ATen has no pure operator for}
+//   wide.group([operands…]) {pointwise operators, run together}
 
 #include <ATen/core/ivalue.h>
 
@@ -24,7 +25,8 @@ class Interpreter;
 
 inline constexpr std::string_view kCond = "higher_order.cond", kWhileLoop = "higher_order.while_loop",
                                   kMap = "higher_order.map_impl", kScan = "higher_order.scan",
-                                  kAutocast = "higher_order.autocast", kCall = "wide.call";
+                                  kAutocast = "higher_order.autocast", kCall = "wide.call",
+                                  kGroup = "wide.group";
 
 /// The node runs graphs of its own.
 inline bool is_higher_order(const Node& node) {

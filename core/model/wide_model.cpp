@@ -15,6 +15,7 @@
 #include "core/passes/canonicalize.h"
 #include "core/passes/functionalize.h"
 #include "core/passes/fuse.h"
+#include "core/passes/group.h"
 #include "core/passes/optimize.h"
 #include "core/passes/placement.h"
 #include "core/passes/specialize.h"
@@ -52,19 +53,19 @@ ModelInput ModelInput::per_member(std::span<const at::Tensor> tensors, const std
 }
 
 std::string_view name(Mode mode) {
-  return mode == Mode::kEager ? "eager" : "reduce-overhead";
+  if (mode == Mode::kEager) return "eager";
+  return mode == Mode::kDefault ? "default" : "reduce-overhead";
 }
 
 Mode parse_mode(std::string_view text) {
-  for (const auto mode : {Mode::kEager, Mode::kReduceOverhead}) {
+  for (const auto mode : {Mode::kEager, Mode::kDefault, Mode::kReduceOverhead}) {
     if (name(mode) == text) return mode;
   }
   std::string message = "the mode '";
   message.append(text).append("' ");
-  message += text == "default" || text == "max-autotune"
-                 ? "generates kernels, which this version cannot do yet"
-                 : "does not exist";
-  throw Error("usage", message.append("; there are eager and reduce-overhead"));
+  message +=
+      text == "max-autotune" ? "generates kernels, which this version cannot do yet" : "does not exist";
+  throw Error("usage", message.append("; there are eager, default and reduce-overhead"));
 }
 
 at::Tensor ModelOutput::member(std::int64_t i) const {
@@ -308,7 +309,8 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
     }
   }
   auto optimized = pipeline.run("optimize", [&] {
-    return placed(fuse(optimize(canonical, states, options_.strategies), options_.strategies));
+    auto fused = placed(fuse(optimize(canonical, states, options_.strategies), options_.strategies));
+    return options_.mode == Mode::kEager ? fused : group(fused, states, options_.strategies);
   });
   const bool random = std::any_of(optimized.nodes.begin(), optimized.nodes.end(),
                                   [](const Node& node) { return draws_random(node); });

@@ -59,11 +59,13 @@ struct AloneRun {
 
 /// How a model is compiled, named as in PyTorch.
 enum class Mode : std::uint8_t {
-  kEager,           ///< ATen calls; memory from a pool
-  kReduceOverhead,  ///< on the CPU a static memory plan: a pass in steady state allocates its results only;
-                    ///< on a GPU a pass is recorded and launched as a whole, unless it draws random numbers
+  kEager,           ///< operator by operator; memory from a pool
+  kDefault,         ///< pointwise operators in groups, too
+  kReduceOverhead,  ///< and, on the CPU, a static memory plan: a pass in steady state allocates its results
+                    ///< only; on a GPU a pass is recorded and launched as a whole, unless it draws random
+                    ///< numbers
 };
-/// "eager", "reduce-overhead".
+/// "eager", "default", "reduce-overhead".
 std::string_view name(Mode mode);
 /// Throws wide::Error ("usage") naming the modes, and saying of those that come later that they do.
 Mode parse_mode(std::string_view name);

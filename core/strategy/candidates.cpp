@@ -93,7 +93,7 @@ Call make_call(const Graph& graph, const Node& node, const std::vector<ValueStat
                std::int64_t members) {
   auto local = localize(node);
   Call call{std::move(local.node), members, {}, {}, graph.device};
-  call.by_member = is_higher_order(node) || depends_on_data(graph, node);
+  call.by_member = (is_higher_order(node) && node.op != kGroup) || depends_on_data(graph, node);
   for (const auto id : local.operands) {
     const auto index = static_cast<std::size_t>(id);
     call.operands.push_back(

@@ -94,6 +94,8 @@ struct Sample {
       arguments;  ///< ValueRef{k} means operands[k]; omitted defaults may be left out at the end
   std::vector<SampleOperand> operands;
   std::size_t results = std::string::npos;  ///< only so many results are used, from the first
+  std::vector<std::shared_ptr<const Graph>> bodies =
+      {};  ///< of the node; kFloat stands for the dtype under test
 };
 
 /// A family of operators with one meaning, and the ways to run it wide.

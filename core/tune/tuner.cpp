@@ -49,6 +49,8 @@ std::string node_key(const NodeCandidates& node, const std::vector<bool>& consta
   std::string key = node.call.node.op + "(";
   for (const auto& argument : node.call.node.arguments) key.append(print(names, argument)).append(" ");
   key += ")";
+  for (const auto& body : node.call.node.bodies)
+    key.append(" {").append(std::to_string(fnv1a(print(*body)))).append("}");
   for (std::size_t i = 0; i < node.operands.size(); ++i) {
     const auto& operand = node.call.operands[i];
     key.append(" ").append(concrete_text(operand.type)).append(operand.mapped ? "m" : "s");

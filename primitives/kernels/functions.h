@@ -72,6 +72,75 @@ namespace wide::kernels {
 [[gnu::always_inline]] inline float silu_of(float x) {
   return x / (1.0F + exp_of(-x));
 }
+/// exp down to the smallest numbers there are, where exp_of() stops at those that are not denormal.
+[[gnu::always_inline]] inline float whole_exp_of(float x) {
+  // Two factors: the power of two alone may be too small for a float.
+  const bool tiny = x < -80.0F;
+  const float shifted = exp_of(tiny ? x + 44.361419555836499F : x);  // 64 · ln 2
+  return shifted * (tiny ? 5.421010862427522e-20F : 1.0F);
+}
+/// The natural logarithm by the polynomial of Cephes; denormal numbers too.
+[[gnu::always_inline]] inline float log_of(float x) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const bool denormal = x < std::numeric_limits<float>::min();
+  const auto bits = std::bit_cast<std::uint32_t>(denormal ? x * 8388608.0F : x);
+  float exponent =
+      static_cast<float>(static_cast<std::int32_t>(bits >> 23U) - 126) - (denormal ? 23.0F : 0.0F);
+  float r = std::bit_cast<float>((bits & 0x007FFFFFU) | 0x3F000000U);  // in [0.5, 1)
+  const bool low = r < 0.707106781186547524F;
+  exponent -= low ? 1.0F : 0.0F;
+  r = (low ? r + r : r) - 1.0F;
+  const float square = r * r;
+  float y = 7.0376836292E-2F;
+  y = y * r - 1.1514610310E-1F;
+  y = y * r + 1.1676998740E-1F;
+  y = y * r - 1.2420140846E-1F;
+  y = y * r + 1.4249322787E-1F;
+  y = y * r - 1.6668057665E-1F;
+  y = y * r + 2.0000714765E-1F;
+  y = y * r - 2.4999993993E-1F;
+  y = y * r + 3.3333331174E-1F;
+  y = y * r * square - 2.12194440e-4F * exponent - 0.5F * square;
+  const float positive = r + y + 0.693359375F * exponent;
+  const float other = x == 0 ? -kInfinity : std::numeric_limits<float>::quiet_NaN();
+  return x > 0 ? (x < kInfinity ? positive : x) : other;
+}
+/// sin_of() and cos_of() are for angles up to this.
+inline constexpr float kMostAngle = 8192;
+// The angle less a whole number of quarter turns, and that number.
+struct Quarter {
+  float rest;
+  std::uint32_t count;
+};
+[[gnu::always_inline]] inline Quarter quarter_of(float x) {
+  constexpr float kRounder = 12582912.0F;
+  const float rounded = x * 0.63661977236758134F + kRounder, n = rounded - kRounder;
+  // π/2 in four parts, each but the last of few bits: their products with n are exact.
+  float rest = x - n * 1.5703125F;
+  rest = rest - n * 4.837512969970703125e-4F;
+  rest = rest - n * 7.54978995489188216e-8F;
+  return {rest, std::bit_cast<std::uint32_t>(rounded) - std::bit_cast<std::uint32_t>(kRounder)};
+}
+[[gnu::always_inline]] inline float sin_of_quarter(Quarter angle, std::uint32_t ahead) {
+  const float x = angle.rest, square = x * x;
+  float s = -1.9515295891E-4F;
+  s = s * square + 8.3321608736E-3F;
+  s = s * square - 1.6666654611E-1F;
+  s = s * square * x + x;
+  float c = 2.443315711809948E-5F;
+  c = c * square - 1.388731625493765E-3F;
+  c = c * square + 4.166664568298827E-2F;
+  c = c * square * square - 0.5F * square + 1.0F;
+  const auto quarter = angle.count + ahead;
+  const float y = (quarter & 1U) != 0 ? c : s;
+  return (quarter & 2U) != 0 ? -y : y;
+}
+[[gnu::always_inline]] inline float sin_of(float x) {
+  return sin_of_quarter(quarter_of(x), 0);
+}
+[[gnu::always_inline]] inline float cos_of(float x) {
+  return sin_of_quarter(quarter_of(x), 1);
+}
 /// NaN stays NaN.
 [[gnu::always_inline]] inline float relu_of(float x) {
   return x <= 0 ? 0 : x;

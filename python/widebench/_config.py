@@ -13,8 +13,8 @@ class Config:
     Attributes
     ----------
     mode : str
-        ``"eager"``: calls of ATen. ``"reduce-overhead"``: with a static memory plan, see `use_pooled_memory`.
-        ``"default"``: the best that needs no change of the process, now ``"eager"``.
+        ``"default"``: pointwise operators that only serve one another run as one. ``"eager"``: operator by operator.
+        ``"reduce-overhead"``: as ``"default"``, with a static memory plan, see `use_pooled_memory`.
     tuning : str
         ``"measure"``: time candidates where estimates leave a choice; ``"cached"``: use only times known already;
         ``"estimate"``: measure nothing.

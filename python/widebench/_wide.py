@@ -164,7 +164,7 @@ def _config(config, mode):
 
 
 def _options(config):
-    return ("eager" if config.mode == "default" else config.mode, config.tuning, config.seconds, config.cost_file, config.strategy,
+    return (config.mode, config.tuning, config.seconds, config.cost_file, config.strategy,
             config.seed, config.snapshots)
 
 

@@ -13,6 +13,8 @@
 namespace wide::test {
 namespace {
 
+using zoo::ref;
+
 #ifdef __SANITIZE_ADDRESS__
 constexpr bool kMeasured = false;  // freed memory is kept in quarantine
 #else

@@ -86,7 +86,10 @@ class Noise(TorchDispatchMode):
                     tensor.mul_(factor)
                     if steps:  # what cancels inside leaves the rounding of larger numbers
                         largest = torch.nan_to_num(tensor.abs(), 0.0, 0.0, 0.0).max()
+                        residue = tensor.abs() <= 16 * torch.finfo(tensor.dtype).eps * largest
                         tensor.add_(self.size * torch.finfo(tensor.dtype).eps * largest * self.signs(tensor))
+                        if self.sign > 0:  # or nothing at all is left
+                            tensor.masked_fill_(residue, 0.0)
                     self.rounded = True
         return result
 

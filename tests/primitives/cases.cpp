@@ -26,6 +26,14 @@ at::Tensor draw(const SampleOperand& operand, std::vector<std::int64_t> shape, a
   return values.to(operand.dtype == at::kFloat ? dtype : operand.dtype);
 }
 
+std::shared_ptr<const Graph> in_dtype(const Graph& body, at::ScalarType dtype) {
+  auto copy = std::make_shared<Graph>(body);
+  for (auto& value : copy->values) {
+    if (value.type->dtype == at::kFloat) value.type->dtype = dtype;
+  }
+  return copy;
+}
+
 }  // namespace
 
 Tensors of_member(const Call& call, const Tensors& operands, std::int64_t member) {
@@ -49,9 +57,12 @@ Tensors run_once(const Node& node, const Tensors& operands) {
 Case make_case(const Sample& sample, at::ScalarType dtype, std::int64_t members) {
   Case made{{{sample.op, sample.arguments, {}, {}}, members, {}, {}}, {}};
   auto& [call, operands] = made;
-  const auto& schema = find_operator(sample.op).value().schema().arguments();
-  for (auto i = sample.arguments.size(); i < schema.size(); ++i) {
-    call.node.arguments.push_back(to_argument(schema[i].default_value().value()));
+  for (const auto& body : sample.bodies) call.node.bodies.push_back(in_dtype(*body, dtype));
+  if (sample.bodies.empty()) {
+    const auto& schema = find_operator(sample.op).value().schema().arguments();
+    for (auto i = sample.arguments.size(); i < schema.size(); ++i) {
+      call.node.arguments.push_back(to_argument(schema[i].default_value().value()));
+    }
   }
   for (std::size_t i = 0; i < sample.operands.size(); ++i) {
     const auto& wanted = sample.operands[i];

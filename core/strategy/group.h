@@ -1,0 +1,25 @@
+#pragma once
+// A group: several pointwise operators run as one, tile by tile, so that what passes between them stays in
+// the cache. In graphs it is wide.group([operands…]) {body}: the body is the graph of its operators, and its
+// meaning.
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/eager/higher_order.h"  // kGroup
+#include "core/ir/graph.h"
+
+namespace wide {
+
+/// One step of a group: a function of up to three tiles.
+struct GroupStep {
+  std::string_view function;       ///< "add", as kernels/tile_functions.h names it
+  std::vector<Argument> operands;  ///< values and numbers
+};
+
+/// The step that `node`, of `graph`, would be; nothing where it cannot be one: another operator, or not in
+/// float32 (with masks of bool). Sizes must be known.
+std::optional<GroupStep> group_step(const Graph& graph, const Node& node);
+
+}  // namespace wide

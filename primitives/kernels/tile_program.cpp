@@ -1,0 +1,122 @@
+#include "primitives/kernels/tile_program.h"
+
+#include <ATen/ATen.h>
+#include <ATen/TensorIterator.h>
+#include <ATen/record_function.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "core/aten/parallel.h"
+
+namespace wide::kernels {
+namespace {
+
+constexpr std::size_t kMostOperands = 3;
+
+// A tile of an input as floats: where it lies, if it can be read there, else in `own`.
+const float* loaded(const char* data, std::int64_t stride, bool mask, float* own, std::int64_t count) {
+  if (!mask) {
+    if (stride == sizeof(float)) return reinterpret_cast<const float*>(data);
+    for (std::int64_t i = 0; i < count; ++i) own[i] = *reinterpret_cast<const float*>(data + i * stride);
+  } else {
+    for (std::int64_t i = 0; i < count; ++i)
+      own[i] = *reinterpret_cast<const bool*>(data + i * stride) ? 1.0F : 0.0F;
+  }
+  return own;
+}
+
+}  // namespace
+
+TileProgram::TileProgram(std::size_t inputs, const std::vector<Step>& steps) : inputs_(inputs) {
+  std::vector<std::size_t> last(steps.size(), steps.size());  // who reads a result last
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const auto& source : steps[i].operands) {
+      if (const auto* result = std::get_if<Result>(&source)) last[result->step] = i;
+      if (const auto* number = std::get_if<float>(&source)) number_tile(*number);
+    }
+  }
+  std::vector<std::size_t> tile_of(steps.size()), spare;
+  const auto tile = [&](const Source& source) {
+    if (const auto* input = std::get_if<Input>(&source)) return input->index;
+    if (const auto* result = std::get_if<Result>(&source)) return tile_of[result->step];
+    return inputs_ + number_tile(std::get<float>(source));
+  };
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    Move move{steps[i].function, {}, 0};
+    std::ranges::transform(steps[i].operands, std::back_inserter(move.operands), tile);
+    if (spare.empty()) spare.push_back(inputs_ + numbers_.size() + results_++);
+    move.result = tile_of[i] = spare.back();
+    spare.pop_back();
+    for (std::size_t before = 0; before < i; ++before) {
+      if (last[before] == i) spare.push_back(tile_of[before]);
+    }
+    moves_.push_back(std::move(move));
+  }
+}
+
+std::size_t TileProgram::number_tile(float number) {
+  // By bits: 0 is not -0.
+  const auto same = [&](const std::vector<float>& tile) {
+    return std::bit_cast<std::uint32_t>(tile[0]) == std::bit_cast<std::uint32_t>(number);
+  };
+  const auto found = std::ranges::find_if(numbers_, same);
+  if (found != numbers_.end()) return static_cast<std::size_t>(found - numbers_.begin());
+  numbers_.emplace_back(kTile, number);
+  return numbers_.size() - 1;
+}
+
+void TileProgram::run_tile(const float** tiles, float* scratch, float* out, std::int64_t count) const {
+  std::array<const float*, kMostOperands> operands{};
+  for (std::size_t i = 0; i < moves_.size(); ++i) {
+    const auto& move = moves_[i];
+    for (std::size_t k = 0; k < move.operands.size(); ++k) operands[k] = tiles[move.operands[k]];
+    const bool last = i + 1 == moves_.size();
+    float* const result = last ? out : scratch + static_cast<std::int64_t>(move.result) * kTile;
+    move.function(operands.data(), result, count);
+    tiles[move.result] = result;
+  }
+}
+
+at::Tensor TileProgram::run(std::span<const at::Tensor> inputs) const {
+  RECORD_FUNCTION("wide::group", std::vector<c10::IValue>());
+  at::TensorIteratorConfig config;
+  config.set_check_mem_overlap(false).check_all_same_dtype(false).declare_static_dtype(at::kFloat);
+  config.add_owned_output(at::Tensor());
+  std::vector<bool> masks;
+  for (const auto& input : inputs) {
+    config.add_const_input(input);
+    masks.push_back(input.scalar_type() == at::kBool);
+  }
+  auto iterator = config.build();
+  const auto tensors = static_cast<std::size_t>(iterator.ntensors());
+  const auto all = inputs_ + numbers_.size() + results_;
+  const auto loop = [&](char** data, const std::int64_t* strides, std::int64_t columns, std::int64_t rows) {
+    // Room for every tile, and one more for a result that does not go to memory as it is.
+    thread_local std::vector<float> room;
+    room.resize((all + 1) * kTile);
+    std::vector<const float*> tiles(all);
+    for (std::size_t i = 0; i < numbers_.size(); ++i) tiles[inputs_ + i] = numbers_[i].data();
+    const bool dense = strides[0] == sizeof(float);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t begin = 0; begin < columns; begin += kTile) {
+        const auto count = std::min(kTile, columns - begin);
+        const auto at = [&](std::size_t tensor) {
+          return data[tensor] + row * strides[tensors + tensor] + begin * strides[tensor];
+        };
+        for (std::size_t i = 0; i < inputs_; ++i)
+          tiles[i] = loaded(at(i + 1), strides[i + 1], masks[i], room.data() + i * kTile, count);
+        auto* const own = room.data() + all * kTile;
+        run_tile(tiles.data(), room.data(), dense ? reinterpret_cast<float*>(at(0)) : own, count);
+        for (std::int64_t i = 0; !dense && i < count; ++i)
+          *reinterpret_cast<float*>(at(0) + i * strides[0]) = own[i];
+      }
+    }
+  };
+  const auto steps = static_cast<std::int64_t>(moves_.size());
+  iterator.for_each(loop, std::max<std::int64_t>(kNumbersPerThread / steps, kTile));
+  return iterator.output();
+}
+
+}  // namespace wide::kernels

@@ -1,0 +1,54 @@
+#pragma once
+// A group of pointwise operators, run tile by tile: each step reads and writes tiles that lie in the first
+// cache, and only the last one goes to memory. No compiler is needed.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "primitives/kernels/tile_functions.h"
+
+namespace wide::kernels {
+
+class TileProgram {
+ public:
+  /// What a step reads: an input, an earlier step's result, or a number.
+  struct Input {
+    std::size_t index;
+  };
+  struct Result {
+    std::size_t step;
+  };
+  using Source = std::variant<Input, Result, float>;
+  struct Step {
+    TileFunction function;
+    std::vector<Source> operands;
+  };
+
+  /// The last step's result is the program's.
+  TileProgram(std::size_t inputs, const std::vector<Step>& steps);
+
+  /// Inputs of float32 or bool that broadcast with each other, on libtorch's threads; the result is as ATen's
+  /// pointwise operators would leave it in memory.
+  at::Tensor run(std::span<const at::Tensor> inputs) const;
+
+ private:
+  // Tiles are numbered: those of the inputs, of the numbers, and of the results, which are used again when
+  // nobody reads them.
+  struct Move {
+    TileFunction function;
+    std::vector<std::size_t> operands;
+    std::size_t result;
+  };
+  std::size_t number_tile(float number);
+  void run_tile(const float** tiles, float* scratch, float* out, std::int64_t count) const;
+
+  std::size_t inputs_, results_ = 0;
+  std::vector<std::vector<float>> numbers_;  ///< a tile of each
+  std::vector<Move> moves_;
+};
+
+}  // namespace wide::kernels
