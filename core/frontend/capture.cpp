@@ -25,6 +25,7 @@ constexpr std::string_view kLoadDecompositions = "torch._functorch.predispatch.l
 constexpr std::string_view kFusedMultiplyAdd = "torch.ops.prims.fma.default";
 // What torch.export leaves of casts in core ATen operators.
 constexpr std::string_view kConvertElementType = "torch.ops.prims.convert_element_type.default";
+constexpr std::string_view kScalarTensor = "torch.ops.prims.scalar_tensor.default";
 constexpr int kMaxNesting = 16;
 
 [[noreturn]] void refuse(const formats::ProgramNode& node, const std::string& why) {
@@ -220,7 +221,8 @@ class Capture {
                           {false},
                           {}};
     } else if (node.target.starts_with(kOpsPrefix)) {
-      result.op = node.target.substr(kOpsPrefix.size());
+      result.op =
+          node.target == kScalarTensor ? "aten.scalar_tensor.default" : node.target.substr(kOpsPrefix.size());
       place_arguments(node, result, names);
     } else {
       refuse(node, "unknown operator; export the model with operators of ATen only");
@@ -229,32 +231,22 @@ class Capture {
     const auto new_value = [this](const std::string& name, std::optional<TensorType> type) {
       return graph_.add_value(unused_name(name), true, std::move(type));
     };
-    const MetaOf meta_of = [&](ValueId id) { return known_of(scope, node, names, id); };
-    // A write through a view of a copy would be lost: where something is written the strides stay as they
-    // are.
-    if (is_strided(result.op) && std::none_of(scope.nodes.begin(), scope.nodes.end(), writes))
-      return add_strided(graph_, std::move(result), meta_of, new_value);
+    const MetaOf meta_of = [&](ValueId id) { return known_of(scope, names, id); };
+    if (is_strided(result.op))
+      return add_strided(graph_, std::move(result), meta_of, new_value,
+                         std::none_of(scope.nodes.begin(), scope.nodes.end(), writes));
     if (!is_scalar_op(result.op) && draws_random(result))
       return add_draw(graph_, std::move(result), meta_of, new_value);
     graph_.nodes.push_back(under_autocast(std::move(result)));
   }
 
-  // What the exporter knew of a tensor that the node takes or gives; null where it is none.
-  static const formats::TensorMeta* known_of(const formats::Subgraph& scope, const formats::ProgramNode& node,
-                                             const Names& names, ValueId id) {
-    const formats::TensorMeta* found = nullptr;
-    const std::function<void(const formats::Argument&)> look = [&](const formats::Argument& argument) {
-      if (const auto* list = std::get_if<std::vector<formats::Argument>>(&argument.value))
-        return static_cast<void>(std::for_each(list->begin(), list->end(), look));
-      const auto* tensor = std::get_if<formats::TensorName>(&argument.value);
-      const auto value = tensor ? names.find(tensor->name) : names.end();
-      const auto meta = tensor ? scope.tensors.find(tensor->name) : scope.tensors.end();
-      if (value == names.end() || meta == scope.tensors.end()) return;
-      if (const auto* ref = value->second.ref(); ref && ref->id == id) found = &meta->second;
-    };
-    for (const auto& input : node.inputs) look(input.value);
-    for (const auto& output : node.outputs) look(output);
-    return found;
+  // What the exporter knew of a tensor; null where it is none of the scope.
+  static const formats::TensorMeta* known_of(const formats::Subgraph& scope, const Names& names, ValueId id) {
+    for (const auto& [name, argument] : names) {
+      if (!argument.ref() || argument.ref()->id != id) continue;
+      if (const auto meta = scope.tensors.find(name); meta != scope.tensors.end()) return &meta->second;
+    }
+    return nullptr;
   }
 
   static bool writes(const formats::ProgramNode& node) {

@@ -211,10 +211,59 @@ bool is_strided(std::string_view op) {
   return op == "aten.as_strided.default" || op == "aten.as_strided_scatter.default";
 }
 
-void add_strided(Graph& graph, Node strided, const MetaOf& meta_of, const NewValue& new_value) {
+namespace {
+
+// Their results are views of some operands and copies of others.
+bool copies_sometimes(std::string_view op) {
+  static constexpr std::array<std::string_view, 7> kOps = {
+      "aten.reshape", "aten.contiguous.", "aten.flatten.", "aten.ravel.",
+      "aten.to.",     "aten.type_as.",    "aten.resolve_"};
+  return std::any_of(kOps.begin(), kOps.end(), [&](std::string_view one) { return op.starts_with(one); });
+}
+
+// The tensor that `id` is a view of, as far back as the graph says so for certain.
+ValueId owner_of(const Graph& graph, ValueId id) {
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    if (std::ranges::find(node->results, id) == node->results.end()) continue;
+    const auto op = find_operator(node->op);
+    if (!op || op->schema().is_mutable() || copies_sometimes(node->op) || node->arguments.empty()) return id;
+    const auto* alias = op->schema().returns()[0].alias_info();
+    const auto* from = node->arguments[0].ref();
+    const auto dtype = [&](ValueId value) {
+      const auto& type = graph.values[static_cast<std::size_t>(value)].type;
+      return type ? std::optional(type->dtype) : std::nullopt;
+    };
+    if (!alias || !from || dtype(from->id) != dtype(id)) return id;
+    id = from->id;
+  }
+  return id;
+}
+
+// as_strided of a view, as one of the tensor it is a view of; false where that does not lie side by side.
+bool reads_owner(const Graph& graph, Node& strided, const MetaOf& meta_of) {
+  constexpr std::size_t kOffset = 3;
+  const auto* from = strided.arguments[0].ref();
+  const auto owner = from ? owner_of(graph, from->id) : ValueId{-1};
+  if (strided.op != "aten.as_strided.default" || !from || owner == from->id) return false;
+  const auto *view = meta_of(from->id), *whole = meta_of(owner);
+  if (!view || !whole || !memory_order(whole).contiguous()) return false;
+  const auto* given = std::get_if<std::int64_t>(&strided.arguments[kOffset].value);
+  const auto* own = std::get_if<std::int64_t>(&view->storage_offset);
+  const auto* first = std::get_if<std::int64_t>(&whole->storage_offset);
+  if (!first || (given == nullptr && (!own || !strided.arguments[kOffset].is_none()))) return false;
+  strided.arguments[kOffset] = {(given ? *given : *own) - *first};
+  strided.arguments[0] = {ValueRef{owner}};
+  return true;
+}
+
+}  // namespace
+
+void add_strided(Graph& graph, Node strided, const MetaOf& meta_of, const NewValue& new_value,
+                 bool may_copy) {
+  if (reads_owner(graph, strided, meta_of)) return graph.nodes.push_back(std::move(strided));
   const auto* from = strided.arguments[0].ref();
   const auto order = memory_order(from ? meta_of(from->id) : nullptr);
-  if (!order.turned) return graph.nodes.push_back(std::move(strided));
+  if (!order.turned || !may_copy) return graph.nodes.push_back(std::move(strided));
   const auto name = graph.values[static_cast<std::size_t>(from->id)].name;
   const auto permuted = new_value(name + "_memory", std::nullopt);
   const auto copy = new_value(name + "_copy", std::nullopt);

@@ -24,7 +24,9 @@ void add_draw(Graph& graph, Node draw, const MetaOf& meta_of, const NewValue& ne
 bool is_strided(std::string_view op);
 
 /// Adds `strided`, for which is_strided() holds: its strides count in the memory that PyTorch had for its
-/// first operand. Where that is not contiguous, the node works on a copy that is contiguous in that order.
-void add_strided(Graph& graph, Node strided, const MetaOf& meta_of, const NewValue& new_value);
+/// first operand. Of a view as_strided reads the tensor that it is a view of. Where the memory is not
+/// contiguous, the node works on a copy that is contiguous in that order, if it `may_copy`: a write through a
+/// view of a copy would be lost.
+void add_strided(Graph& graph, Node strided, const MetaOf& meta_of, const NewValue& new_value, bool may_copy);
 
 }  // namespace wide

@@ -136,6 +136,55 @@ TEST(Capture, ACastOfPrimsIsATensOwn) {
               ElementsAre("aten.linear.default", "aten.to.dtype", "aten.linear.default"));
 }
 
+TEST(Capture, ANumberOfPrimsIsATensOwn) {
+  auto program = program_of("mlp");
+  auto& relu = relu_of(program);
+  relu.target = "torch.ops.prims.scalar_tensor.default";
+  relu.inputs.resize(1);
+  relu.inputs[0].name = "s", relu.inputs[0].value = {2.0};
+  EXPECT_THAT(ops(capture(program, "m")),
+              ElementsAre("aten.linear.default", "aten.scalar_tensor.default", "aten.linear.default"));
+}
+
+// The relu reads some of the memory of what `view` made of the first layer's result; a write elsewhere
+// changes nothing of it.
+TEST(Capture, StridesOfAViewCountInTheMemoryItIsAViewOf) {
+  for (const bool writes : {false, true}) {
+    auto program = program_of("mlp");
+    auto& nodes = program.graph.nodes;
+    auto& relu = relu_of(program);
+    const auto layer = std::get<formats::TensorName>(relu.inputs[0].value.value);
+    auto& whole = program.graph.tensors.at(layer.name);
+    auto meta = whole;
+    std::swap(meta.sizes[0], meta.sizes[1]), std::swap(meta.strides[0], meta.strides[1]);
+    program.graph.tensors["turned"] = meta;
+    formats::ProgramNode turned = relu, strided = relu;
+    turned.target = "torch.ops.aten.t.default", turned.name = "turned";
+    turned.outputs = {{formats::TensorName{"turned"}}};
+    strided.target = "torch.ops.aten.as_strided.default", strided.name = "strided";
+    const auto ints = [](std::int64_t value) {
+      return formats::Argument{std::vector<formats::Argument>{{value}}};
+    };
+    strided.inputs[0].value = {formats::TensorName{"turned"}};
+    strided.inputs.push_back({"size", ints(2)}), strided.inputs.push_back({"stride", ints(1)});
+    relu = strided;
+    nodes.insert(nodes.begin() + (&relu - nodes.data()), turned);
+    if (writes) {
+      auto zero = turned;
+      zero.target = "torch.ops.aten.zero_.default", zero.name = "zero";
+      zero.inputs[0].value = nodes.front().inputs[0].value;
+      zero.outputs = {{formats::TensorName{"zeroed"}}};
+      program.graph.tensors["zeroed"] = whole;
+      nodes.push_back(zero);
+    }
+    const auto graph = capture(program, "m");
+    const auto found = std::ranges::find(graph.nodes, "aten.as_strided.default", &Node::op);
+    ASSERT_NE(found, graph.nodes.end());
+    EXPECT_EQ(found->arguments[0], Argument{ValueRef{graph.nodes[0].results[0]}});
+    EXPECT_EQ(found->arguments[3], Argument{std::int64_t{0}});
+  }
+}
+
 TEST(Capture, ArgumentsMustFitTheSchema) {
   auto program = program_of("mlp");
   relu_of(program).inputs[0].name = "other";
