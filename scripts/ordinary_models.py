@@ -1,4 +1,4 @@
-"""Exports eight models of ordinary size, each with N checkpoints: what `scripts/bench-rivals` measures.
+"""Exports ten models of ordinary size, each with N checkpoints: what `scripts/bench-rivals` measures.
 
     ordinary_models.py FOLDER [--members N] [--only NAME]
 """
@@ -180,6 +180,73 @@ class UNet(nn.Module):
         return self.out(self.up1(torch.cat([F.interpolate(b, scale_factor=2.0), a], 1)))
 
 
+class RmsNorm(nn.Module):
+    """As it is written by hand: pointwise operators around a mean."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.scale
+
+
+class LlamaBlock(nn.Module):
+    def __init__(self, width, heads, inner):
+        super().__init__()
+        self.norm1, self.norm2, self.heads = RmsNorm(width), RmsNorm(width), heads
+        self.q, self.k, self.v, self.out = (nn.Linear(width, width, bias=False) for _ in range(4))
+        self.gate, self.up, self.down = nn.Linear(width, inner, False), nn.Linear(width, inner, False), nn.Linear(inner, width, False)
+
+    def forward(self, x, cos, sin):
+        batch, length, width = x.shape
+        y = self.norm1(x)
+        q, k, v = (layer(y).view(batch, length, self.heads, -1).transpose(1, 2) for layer in (self.q, self.k, self.v))
+
+        def rotated(t):
+            a, b = t.chunk(2, -1)
+            return t * cos + torch.cat([-b, a], -1) * sin
+
+        y = F.scaled_dot_product_attention(rotated(q), rotated(k), v, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).reshape(batch, length, width))
+        y = self.norm2(x)
+        return x + self.down(F.silu(self.gate(y)) * self.up(y))
+
+
+class Llama(nn.Module):
+    """Four blocks of width 192 on 2 x 64 tokens, with rotated positions and gated layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.tokens, self.blocks = nn.Embedding(512, 192), nn.ModuleList(LlamaBlock(192, 6, 512) for _ in range(4))
+        self.norm, self.head = RmsNorm(192), nn.Linear(192, 512, bias=False)
+        angles = torch.outer(torch.arange(64.0), 10000 ** (-torch.arange(0, 32, 2) / 32)).repeat(1, 2)
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+
+    def forward(self, ids):
+        x = self.tokens(ids)
+        for block in self.blocks:
+            x = block(x, self.cos, self.sin)
+        return self.head(self.norm(x))
+
+
+class Waves(nn.Module):
+    """Thirty pointwise operators between two layers of width 256, on 64 rows."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(256, 256), nn.Linear(256, 256)
+        self.scale, self.shift = nn.Parameter(torch.randn(256)), nn.Parameter(torch.randn(1))
+
+    def forward(self, x, gate):
+        h = self.first(x)
+        y = torch.sin(h) * 0.5 + torch.cos(h * 2.0) - torch.exp(-h.abs()) / (1 + h**2)
+        y = torch.where(gate > 0.3, y, torch.log(h.square() + 1e-6) * self.scale) + self.shift
+        y = torch.clamp(y, -3, 3) * torch.sigmoid(y) + F.leaky_relu(h, 0.2)
+        return self.last(torch.maximum(y.masked_fill(gate < -1, 2.0), h * 0.1))
+
+
 def image(size):
     return lambda: torch.randn(4, 3, size, size)
 
@@ -193,6 +260,8 @@ MODELS = {
     "autoencoder": (AutoEncoder, image(64)),
     "pinn": (Pinn, lambda: torch.rand(1024, 2)),
     "unet": (UNet, image(64)),
+    "llama": (Llama, lambda: torch.randint(512, (2, 64))),
+    "waves": (Waves, lambda: (torch.randn(64, 256), torch.randn(64, 256))),
 }
 
 
@@ -210,7 +279,8 @@ def main():
             torch.manual_seed(member)
             model = make().eval()
             save_file(model.state_dict(), folder / f"{member:02}.safetensors")
-        torch.export.save(torch.export.export(model, (sample(),)), folder / "model.pt2")
+        inputs = sample()
+        torch.export.save(torch.export.export(model, inputs if isinstance(inputs, tuple) else (inputs,)), folder / "model.pt2")
 
 
 if __name__ == "__main__":
