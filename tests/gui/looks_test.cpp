@@ -150,6 +150,11 @@ void look_everywhere(ImGuiTestContext* ctx, double scale) {
   bench().commands.run("history.compare");
   settle(ctx);
   see("history", "History", "history, comparison");
+  panels().history->forest = true;
+  see("history", "History", "history, forest plot");
+  bench().commands.run("history.over_n");
+  settle(ctx);
+  see("history", "History", "history, over N");
   bench().commands.run("history.follow", panels().history->run->cases.at(0).subject);
   settle(ctx);
   see("history", "History", "history, trend");

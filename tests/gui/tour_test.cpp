@@ -163,8 +163,8 @@ void check_sweep() {
     IM_CHECK_EQ(run->cases[i].speedup.value > 0, !disturbed);
     measured += disturbed ? 0 : 1;
   }
-  IM_CHECK_EQ(panels().sweep->series.size(), measured > 0 ? 1U : 0U);
-  if (measured > 0) IM_CHECK_EQ(panels().sweep->series[0].n.size(), measured);
+  IM_CHECK_EQ(panels().sweep->plot.series.size(), measured > 0 ? 1U : 0U);
+  if (measured > 0) IM_CHECK_EQ(panels().sweep->plot.series[0].n.size(), measured);
   IM_CHECK_EQ(panels().sweep->broken, 0U);
 }
 
