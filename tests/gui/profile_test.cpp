@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "app/capture/peaks_folder.h"
 #include "gui/results_bed.h"
 #include "profiler/trace/chrome_export.h"
 #include "profiler/trace/sample_traces.h"
@@ -234,6 +235,12 @@ void the_open_model_is_profiled_as_it_is(ImGuiTestContext* ctx) {
   for (const auto& limit : data.limits.nodes)
     other = other || (limit.strategy == "sequential" && limit.action.what.starts_with("strategy "));
   IM_CHECK(other);
+  // The plan went with the job; only a copied command line leaves one.
+  const auto plans = app::peaks_folder().parent_path() / "plans";
+  IM_CHECK(!std::filesystem::exists(plans));
+  bench().commands.run("profile.copy_command");
+  IM_CHECK(clipboard().find("--plan " + plans.string()) != std::string::npos);
+  IM_CHECK(!std::filesystem::is_empty(plans));
   const auto words = gui::profile_arguments(*panels().profile, bench(), "t.json");
   IM_CHECK(std::find(words.begin(), words.end(), "ci") != words.end());
   IM_CHECK(gui::form_of(*panels().sweep, bench()).preset == "ci");

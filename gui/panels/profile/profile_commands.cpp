@@ -85,7 +85,11 @@ void add_running(const Shared& panel, Workbench& bench) {
                       .title = "Copy the profile as command line",
                       .icon = icon::kTerminal,
                       .run = [panel, &bench](const std::string&) {
-                        const auto line = command_text(profile_arguments(*panel, bench, "trace.json"));
+                        // A line to run later names a plan that stays.
+                        const auto& model = bench.session.model;
+                        const bool open = panel->form.open_model && model && !model->plan.empty();
+                        const auto plan = open ? plan_file(*model).string() : std::string();
+                        const auto line = command_text(profile_arguments(*panel, bench, "trace.json", plan));
                         ImGui::SetClipboardText(line.c_str());
                         bench.notices.post(Level::kInfo, "Copied", line);
                       }});

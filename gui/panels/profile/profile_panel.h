@@ -53,9 +53,9 @@ struct ProfilePanel {
 void draw(ProfilePanel& panel, Workbench& bench, const Ui& ui);
 void add_commands(const std::shared_ptr<ProfilePanel>& panel, Workbench& bench);
 
-/// Arguments of the program; `trace`: the file that it writes.
+/// Arguments of the program; `trace`: the file that it writes; `plan`: a file to run by; empty: none.
 std::vector<std::string> profile_arguments(const ProfilePanel& panel, const Workbench& bench,
-                                           const std::string& trace);
+                                           const std::string& trace, const std::string& plan = {});
 void start_profile(const std::shared_ptr<ProfilePanel>& panel, Workbench& bench);
 /// Reads a trace file on a job and shows it.
 void load_profile(const std::shared_ptr<ProfilePanel>& panel, Workbench& bench,
