@@ -79,6 +79,7 @@ void keep_up(TriesPanel& panel, const std::vector<Try>& tries) {
   panel.shown = tries;
   panel.table = tries_table(tries);
   panel.compared.reset();
+  panel.view.refit = panel.compared_view.refit = true;
   panel.first = std::min(panel.first, tries.size() - 1),
   panel.second = std::min(panel.second, tries.size() - 1);
 }

@@ -133,7 +133,7 @@ void look_everywhere(ImGuiTestContext* ctx, double scale) {
     look_at_labels(ctx, title, which + percent);
   };
   for (const auto& panel : bench().panels) see(panel.id.c_str(), panel.title.c_str(), panel.id);
-  for (const char* tab : {"kernels", "gain", "roofline", "timeline"}) {
+  for (const char* tab : {"kernels", "gain", "roofline", "limits", "query", "timeline"}) {
     bench().commands.run("profile.show_tab", tab);
     see("profile", "Profile", std::string("profile, ") + tab);
   }
