@@ -295,6 +295,9 @@ void forest_and_over_n(ImGuiTestContext* ctx) {
   ctx->ItemClick("//###History/##tabs/Over N");
   settle(ctx);
   IM_CHECK_EQ(panels().history->laid_over.size(), 2U);
+  pick(ctx, "//###History/##tabs/Over N/##over_n",
+       "time of a pass");  // known also where other work disturbed it
+  IM_CHECK_EQ(panels().history->over_n.series.size(), 2U);
   picture(ctx, "tour-15-over-n");
 }
 

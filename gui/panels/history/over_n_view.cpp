@@ -43,7 +43,12 @@ void draw_over_n_tab(HistoryPanel& panel, const Ui& ui) {
   beside(11 * em());
   if (choose_over_n(panel.over_n)) plot_laid_over(panel);
   draw_plot_exports(ui, "history.over_n");
-  if (panel.over_n.series.empty()) return faint_text(ui, "Nothing in these runs was measured over N.");
+  if (panel.over_n.series.empty())
+    return faint_text(ui,
+                      is_speedup(panel.over_n.what)
+                          ? "No case of these runs has a speed-up: their times were disturbed, or they did "
+                            "not pass. The time of a pass can still be plotted."
+                          : "No case of these runs has it.");
   draw_over_n(panel.over_n, ui, std::max(12 * em(), ImGui::GetContentRegionAvail().y));
 }
 

@@ -121,8 +121,9 @@ void draw_histogram(ProfilePanel& panel, const Ui& ui, float height) {
     span.histogram = histogram(data.traces[panel.capture], data.structures[panel.capture], span.kernel);
   }
   const auto& shown = span.histogram;
-  const auto title = span.kernel + ": " + show_count({static_cast<double>(shown.calls)}) + " calls, " +
-                     show_time({shown.low_us}) + " to " + show_time({shown.high_us});
+  const auto title = span.kernel + ": " + show_count({static_cast<double>(shown.calls)}) +
+                     (shown.calls == 1 ? " call, " : " calls, ") + show_time({shown.low_us}) + " to " +
+                     show_time({shown.high_us});
   fitted_text(title);
   if (shown.calls == 0) return;
   const auto low = ImGui::GetCursorScreenPos();

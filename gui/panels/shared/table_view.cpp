@@ -48,24 +48,13 @@ void apply_sorting(Table& table) {
   if (table.sorted_by() != column || table.descending() != descending) table.sort(column, descending);
 }
 
-bool is_empty(const Table& table, std::size_t column) {
-  if (table.columns()[column].kind != CellKind::kText) return false;
-  for (std::size_t row = 0; row < table.rows(); ++row) {
-    if (!table.text(row, column).empty()) return false;
-  }
-  return true;
-}
-
-// Rows that came in since may be wider than those that the columns were made for. A column without a text in
-// any row only takes room; the menu of the headings shows it.
+// Rows that came in since may be wider than those that the columns were made for.
 void fit_columns(const Table& table, TableView& view) {
   auto* drawn = ImGui::GetCurrentTable();
   auto* storage = ImGui::GetStateStorage();
   const auto rows = static_cast<int>(table.rows());
   if (storage->GetInt(drawn->ID, -1) == rows && !std::exchange(view.refit, false)) return;
   storage->SetInt(drawn->ID, rows);
-  for (std::size_t i = 0; rows > 0 && i < table.columns().size(); ++i)
-    ImGui::TableSetColumnEnabled(static_cast<int>(i), !is_empty(table, i));
   ImGui::TableSetColumnWidthAutoAll(drawn);
 }
 
