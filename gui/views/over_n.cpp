@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "gui/views/quantity.h"
 #include "gui/views/sweep_rows.h"
@@ -74,6 +75,19 @@ void add_point(Series& series, const CaseRecord& record, OverN what) {
   series.high.insert(series.high.begin() + at, band ? value.high : value.value);
   series.unreliable.insert(series.unreliable.begin() + at,
                            what != OverN::kMemory && !results::unreliable(record).empty());
+}
+
+// `parts` of every so many powers of ten.
+std::vector<double> round_ticks(double low, double high, const std::vector<double>& parts, double every) {
+  std::vector<double> ticks;
+  for (double power = std::floor(std::log10(low) / every) * every; power <= std::log10(high);
+       power += every) {
+    for (const double part : parts) {
+      const double at = part * std::pow(10, power);
+      if (at >= low && at <= high) ticks.push_back(at);
+    }
+  }
+  return ticks;
 }
 
 std::string show_rate_of_members(const Interval& rate) {
@@ -170,14 +184,12 @@ std::vector<double> value_ticks(OverN what, double low, double high, std::size_t
     for (double at = std::ceil(from / step); at * step <= to; ++at) ticks.push_back(std::exp2(at * step));
     return ticks;
   }
-  const double decades = std::log10(high / low);
-  const double every = std::max(1.0, std::ceil(decades / room));
-  for (double power = std::floor(std::log10(low) / every) * every; power <= std::log10(high);
-       power += every) {
-    for (const double part : {1.0, 2.0, 5.0}) {
-      const double at = part * std::pow(10, power);
-      if (at >= low && at <= high && (part == 1 || 3 * decades <= room)) ticks.push_back(at);
-    }
+  // The densest that fits, but two at least.
+  const double every = std::max(1.0, std::ceil(std::log10(high / low) / room));
+  for (const auto& parts : {std::vector<double>{1, 2, 5}, std::vector<double>{1}}) {
+    const auto denser = std::exchange(ticks, round_ticks(low, high, parts, parts.size() > 1 ? 1 : every));
+    if (ticks.size() < 2) ticks = denser;
+    if (ticks.size() <= most) break;
   }
   if (ticks.size() > 1) return ticks;
   ticks.clear();  // all within one step: as on a straight axis

@@ -41,7 +41,7 @@ int show_value(double value, char* text, int size, void* data) {
   return std::snprintf(text, static_cast<std::size_t>(size), "%s", tick_text(what, std::exp2(value)).c_str());
 }
 
-void setup(OverNPlot& plot, const Ui& ui) {
+void setup(OverNPlot& plot, const Ui& ui, float height) {
   const auto seen = bounds(plot.series, plot.what);
   const double low = std::log2(seen.low), high = std::log2(seen.high);
   ImPlot::SetupAxes("members N", nullptr, ImPlotAxisFlags_NoHighlight, ImPlotAxisFlags_NoHighlight);
@@ -50,8 +50,7 @@ void setup(OverNPlot& plot, const Ui& ui) {
   std::vector<double> n_ticks, ticks;
   for (double n = 0; n <= std::log2(seen.n_high) + 1; ++n) n_ticks.push_back(n);
   // As many as stand above one another.
-  const auto room =
-      static_cast<std::size_t>(std::max(2.0F, ImGui::GetContentRegionAvail().y / (2.2F * em())));
+  const auto room = static_cast<std::size_t>(std::max(2.0F, height / (2.2F * em())));
   for (const double at : value_ticks(plot.what, seen.low, seen.high, room)) ticks.push_back(std::log2(at));
   ImPlot::SetupAxisFormat(ImAxis_X1, show_n);
   ImPlot::SetupAxisFormat(ImAxis_Y1, show_value, &plot.what);
@@ -198,7 +197,7 @@ void draw_over_n(OverNPlot& plot, const Ui& ui, float height) {
   }
   // New cases bring everything into view; apart from that the person's zoom stays.
   if (!ImPlot::BeginPlot("##over_n_plot", {-1, height}, ImPlotFlags_NoMouseText)) return;
-  setup(plot, ui);
+  setup(plot, ui, height);
   plot.fit = false;
   for (std::size_t i = 0; i < plot.series.size(); ++i) draw_series(ui, plot.series[i], i, plot.what);
   draw_nearest(plot.series, plot.what);

@@ -109,6 +109,8 @@ TEST(OverN, TicksAreRoundAndFewEnough) {
   EXPECT_EQ(value_ticks(OverN::kOverEager, 0.45, 9, 6), (std::vector<double>{0.5, 1, 2, 4, 8}));
   EXPECT_EQ(value_ticks(OverN::kTime, 90, 1100, 8), (std::vector<double>{100, 200, 500, 1000}));
   EXPECT_EQ(value_ticks(OverN::kTime, 90, 1100, 2), (std::vector<double>{100, 1000}));
+  EXPECT_EQ(value_ticks(OverN::kTime, 900, 700'000, 4), (std::vector<double>{1000, 10'000, 100'000}));
+  EXPECT_EQ(value_ticks(OverN::kTime, 30, 500, 2), (std::vector<double>{50, 100, 200, 500}));  // two at least
   EXPECT_EQ(value_ticks(OverN::kMemory, 400, 430, 8), (std::vector<double>{400, 410, 420, 430}));
   for (const double high : {1e3, 1e9, 1e30})
     EXPECT_LE(value_ticks(OverN::kThroughput, 1, high, 6).size(), 8U) << high;
