@@ -59,6 +59,21 @@ double Session::estimated_pass_us() const {
   return std::max(0.0, us);
 }
 
+Try Session::estimated() const {
+  Try result = try_of(*model);
+  result.wish = wish, result.predicted_us = estimated_pass_us(), result.built = false;
+  for (auto& node : result.nodes) {
+    const auto* now = model->find(node.name);
+    const auto then = now != nullptr ? estimated_us(*now) : std::nullopt;
+    if (!then) continue;
+    const auto wanted = chosen(wish, *now);
+    const auto* offer = offers(node.name);
+    node.strategy = wanted == "auto" && offer != nullptr ? offer->strategy : wanted;
+    node.microseconds = *then, node.layout.clear(), node.estimate = true;
+  }
+  return result;
+}
+
 std::string why_not_fastest(const NodeView& node) {
   for (const auto& other : node.alternatives) {  // fastest first
     if (other.strategy == node.strategy) continue;
@@ -96,6 +111,7 @@ void Session::note_changes() {
   if (history.undo.size() > kMost) history.undo.erase(history.undo.begin());
   history.redo.clear();
   history.last = wish;
+  if (edited()) note_try(tries, estimated());
 }
 
 void Session::undo() {
@@ -120,6 +136,8 @@ void Workbench::show_model(std::shared_ptr<const ModelView> model) {
   session.proof.reset();
   session.calls.reset();
   ++session.revision;
+  if (another) session.tries.clear();
+  note_try(session.tries, try_of(*session.model));
   if (another) {
     session.wish = session.model->wish;
     session.history = {.last = session.wish};

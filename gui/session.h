@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/bench.h"
+#include "gui/views/tries.h"
 
 namespace wide::gui {
 
@@ -25,9 +26,10 @@ struct Session {
   std::optional<ProofView> proof;  ///< of `model` as it is built
   std::optional<Calls> calls;      ///< of `model`, where somebody asked
   WishHistory history;
+  std::vector<Try> tries;      ///< of `model`, in the order they were first chosen
   std::uint64_t revision = 0;  ///< grows with every model shown
 
-  /// Each frame: a wish that somebody changed can be taken back.
+  /// Each frame: a wish that somebody changed can be taken back, and is noted as a try.
   void note_changes();
   /// Takes back the last change, or makes it again; nothing where there is none.
   void undo();
@@ -38,6 +40,8 @@ struct Session {
   std::optional<double> estimated_us(const NodeView& node) const;
   /// A pass with all that is chosen and not built yet; what is not known counts as it is.
   double estimated_pass_us() const;
+  /// What is chosen and not built yet, as a try.
+  Try estimated() const;
   bool edited() const { return model && !(wish == model->wish); }
   /// The node as AUTO sees it, with all it could be run by; null where there is none.
   const NodeView* offers(const std::string& node) const { return planned ? planned->find(node) : nullptr; }

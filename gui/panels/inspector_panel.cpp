@@ -11,30 +11,49 @@ namespace {
 
 constexpr const char* kOfAuto = "AUTO takes it";
 
+void copy_menu(const char* id, const std::string& text) {
+  if (!ImGui::BeginPopupContextItem(id)) return;
+  if (ImGui::MenuItem("Copy")) ImGui::SetClipboardText(text.c_str());
+  ImGui::EndPopup();
+}
+
+// A value in one line where there is room for its type, else the type below its name: never broken in the
+// middle.
 void draw_operands(const NodeView& node, const Ui& ui) {
   heading(ui, "Values");
-  if (!ImGui::BeginTable("##operands", 3, ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_RowBg)) return;
-  ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
-  ImGui::TableSetupColumn("type", ImGuiTableColumnFlags_WidthStretch);
-  ImGui::TableSetupColumn("layout", ImGuiTableColumnFlags_WidthFixed, ImGui::CalcTextSize("packed_last").x);
-  ImGui::TableHeadersRow();
-  const auto row = [&](const std::string& name, const std::string& type, const std::string& layout) {
-    ImGui::TableNextRow();
-    for (const auto* text : {&name, &type, &layout}) {
-      ImGui::TableNextColumn();
-      ImGui::PushTextWrapPos(0);
-      ImGui::TextUnformatted(text->c_str());
-      ImGui::PopTextWrapPos();
-      ImGui::PushID(3 * ImGui::TableGetRowIndex() + ImGui::TableGetColumnIndex());
-      if (ImGui::BeginPopupContextItem("cell")) {
-        if (ImGui::MenuItem("Copy")) ImGui::SetClipboardText(text->c_str());
-        ImGui::EndPopup();
-      }
-      ImGui::PopID();
-    }
+  struct Row {
+    std::string name, type, layout;
   };
-  for (const auto& operand : node.operands) row("%" + operand.name, operand.type, operand.layout);
-  row("gives %" + node.name, node.type, node.layout);
+  std::vector<Row> rows;
+  for (const auto& operand : node.operands)
+    rows.push_back({"%" + operand.name, operand.type, operand.layout});
+  rows.push_back({"gives %" + node.name, node.type, node.layout});
+  const auto width = [](const std::string& text) { return ImGui::CalcTextSize(text.c_str()).x; };
+  float names = 4 * em(), types = 0;
+  const float layouts = width("packed_last");
+  for (const auto& row : rows)
+    names = std::max(names, width(row.name)), types = std::max(types, width(row.type));
+  const bool one_line = names + types + layouts + 4 * em() <= ImGui::GetContentRegionAvail().x;
+  if (!ImGui::BeginTable("##operands", one_line ? 3 : 2, ImGuiTableFlags_RowBg)) return;
+  ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
+  if (one_line) ImGui::TableSetupColumn("type", ImGuiTableColumnFlags_WidthFixed, types);
+  ImGui::TableSetupColumn("layout", ImGuiTableColumnFlags_WidthFixed, layouts);
+  ImGui::TableHeadersRow();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    ImGui::PushID(static_cast<int>(i));
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    fitted_text(rows[i].name);
+    copy_menu("name", rows[i].name);
+    if (one_line) ImGui::TableNextColumn();
+    if (!one_line) ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
+    fitted_text(rows[i].type);
+    if (!one_line) ImGui::PopStyleColor();
+    copy_menu("type", rows[i].type);
+    ImGui::TableNextColumn();
+    fitted_text(rows[i].layout);
+    ImGui::PopID();
+  }
   ImGui::EndTable();
 }
 

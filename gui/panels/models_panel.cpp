@@ -70,7 +70,8 @@ void draw_coverage(const ModelView& model, const Ui& ui) {
   if (model.sequential > 0) faint_text(ui, "one member after the other:");
   for (const auto& node : model.graph) {
     if (node.strategy != "sequential") continue;
-    const auto label = node.name + "  " + node.kind + "###sequential_" + node.name;
+    const auto shown = fitting(node.name + "  " + node.kind, ImGui::GetContentRegionAvail().x);
+    const auto label = shown + "###sequential_" + node.name;
     if (ImGui::Selectable(label.c_str(), ui.selection.node == node.name)) ui.selection.choose_node(node.name);
     if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(node.text);
   }
@@ -79,7 +80,7 @@ void draw_coverage(const ModelView& model, const Ui& ui) {
 void draw_open(ModelsPanel& panel, Workbench& bench, const Ui& ui) {
   const auto& model = *bench.session.model;
   ImGui::PushFont(ui.fonts.bold, 0);
-  ImGui::Text("%s  %s", icon::kModel, model.name.c_str());
+  fitted_text(std::string(icon::kModel) + "  " + model.name);
   ImGui::PopFont();
   for (const auto& path : model.source.models) faint_text(ui, shown_path(path));
   draw_facts(panel, model, ui);
@@ -110,7 +111,9 @@ void draw_recent(Workbench& bench, const Ui& ui) {
   for (std::size_t i = 0; i < recent.size(); ++i) {
     const auto& source = recent[i];
     std::string label = source.subject.empty() ? icon::kFile : icon::kModel;
-    label.append("  ").append(title(source)).append("###recent").append(std::to_string(i));
+    label.append("  ").append(title(source));
+    label = fitting(label, ImGui::GetContentRegionAvail().x);
+    label.append("###recent").append(std::to_string(i));
     if (ImGui::Selectable(label.c_str())) bench.open_source(source);
     const auto words = arguments(source);
     if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(words);

@@ -314,13 +314,18 @@ void draw_bar(StrategiesPanel& panel, Workbench& bench, const Ui& ui) {
   same_line_if_fits("xxx Copy as command line");
   copy_command_line(ui, "widebench test " + arguments(session.model->source) + arguments(session.wish));
 
-  if (ImGui::RadioButton("Nodes", !panel.proof && !panel.by_kind)) panel.proof = panel.by_kind = false;
+  const bool strategies = !panel.proof && !panel.tried;
+  if (ImGui::RadioButton("Nodes", strategies && !panel.by_kind))
+    panel.proof = panel.tried = panel.by_kind = false;
   ImGui::SameLine();
-  if (ImGui::RadioButton("Kinds", !panel.proof && panel.by_kind)) panel.proof = false, panel.by_kind = true;
+  if (ImGui::RadioButton("Kinds", strategies && panel.by_kind))
+    panel.proof = panel.tried = false, panel.by_kind = true;
   ImGui::SameLine();
   ImGui::BeginDisabled(!session.proof);
-  if (ImGui::RadioButton("Proof", panel.proof)) panel.proof = true;
+  if (ImGui::RadioButton("Proof", panel.proof && !panel.tried)) panel.proof = true, panel.tried = false;
   ImGui::EndDisabled();
+  same_line_if_fits("xxxx Tries");
+  if (ImGui::RadioButton("Tries", panel.tried)) panel.tried = true;
   same_line_if_fits("mode reduce-overhead");
   ImGui::SetNextItemWidth(std::min(11 * em(), ImGui::GetContentRegionAvail().x));
   if (begin_combo("##mode", "mode " + session.wish.mode)) {
@@ -388,7 +393,7 @@ void add_commands(StrategiesPanel& panel, Workbench& bench) {
                         ? "AUTO chooses everywhere already"
                         : "";
            }});
-  (void)panel;
+  add_commands(panel.tries, bench);
 }
 
 void draw(StrategiesPanel& panel, Workbench& bench, const Ui& ui) {
@@ -402,6 +407,7 @@ void draw(StrategiesPanel& panel, Workbench& bench, const Ui& ui) {
   }
   if (session.proof && panel.proved != session.revision) {
     panel.proof = session.proof->refusal.empty();
+    panel.tried = panel.tried && !panel.proof;
     panel.proved = session.revision;
   }
   if (!session.proof) {
@@ -409,7 +415,9 @@ void draw(StrategiesPanel& panel, Workbench& bench, const Ui& ui) {
     panel.proved = 0;
   }
   draw_bar(panel, bench, ui);
-  if (panel.proof) {
+  if (panel.tried) {
+    draw(*panel.tries, bench, ui);
+  } else if (panel.proof) {
     draw_proof(*session.proof, ui);
   } else if (panel.by_kind) {
     draw_by_kind(panel, session, ui);

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "gui/panels/tries_panel.h"
 #include "gui/workbench.h"
 
 namespace wide::gui {
@@ -10,6 +11,8 @@ namespace wide::gui {
 struct StrategiesPanel {
   bool by_kind = false;  ///< a row per kind of operation instead of per node
   bool proof = false;    ///< the table of errors instead of the strategies
+  bool tried = false;    ///< the table of tries instead of either
+  std::shared_ptr<TriesPanel> tries = std::make_shared<TriesPanel>();
   std::string filter;
   std::string shown_node;    ///< the selection as it was when last drawn
   std::uint64_t proved = 0;  ///< revision of the session whose proof was brought to the front

@@ -114,9 +114,11 @@ class Parser {
     } else if (name_ == "--rivals") {
       many(form.rivals, true);
     } else if (name_ == "--threads") {
-      whole(form.threads);
+      one(form.threads);
+    } else if (name_ == "--timeout") {
+      one(form.timeout);
     } else if (name_ == "--seed") {
-      whole(form.seed);
+      one(form.seed);
     } else if (name_ == "--label") {
       form.label = value();
     } else if (name_ == "--db") {
@@ -148,7 +150,7 @@ class Parser {
   }
 
   template <typename Number>
-  void whole(std::optional<Number>& into) {
+  void one(std::optional<Number>& into) {
     into = number<Number>(value());
     if (!into) bad_value();
   }

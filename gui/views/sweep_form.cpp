@@ -55,6 +55,8 @@ std::vector<std::string> subjects_by_shape(const SweepForm& form, const presets:
 
 std::string objection(const SweepForm& form) {
   if (form.preset.empty()) return "choose a preset: it gives shapes and how long to measure";
+  if (form.timeout && !(*form.timeout >= 0.1 && *form.timeout <= 86400))
+    return "the time limit of a case is 0.1 to 86,400 seconds";
   if (form.model.empty()) return "";
   if (form.modes.size() > 1) return "a model of your own is measured in one mode at a time";
   if (!form.dtypes.empty()) return "a model of your own is measured in the type of its checkpoints";
@@ -94,6 +96,7 @@ std::vector<std::string> arguments(const SweepForm& form) {
   list("--device", form.devices);
   if (form.peers) words.emplace_back("--peers");
   if (form.threads) words.insert(words.end(), {"--threads", std::to_string(*form.threads)});
+  if (form.timeout) words.insert(words.end(), {"--timeout", results::shortest(*form.timeout)});
   if (form.seed) words.insert(words.end(), {"--seed", std::to_string(*form.seed)});
   if (!form.label.empty()) words.insert(words.end(), {"--label", form.label});
   if (!form.database.empty()) words.insert(words.end(), {"--db", form.database});

@@ -25,6 +25,7 @@ struct SweepForm {
   std::vector<std::string> rivals;      ///< out of kChoosableRivals
   bool peers = false;                   ///< the Python ways beside them
   std::optional<int> threads;
+  std::optional<double> timeout;  ///< seconds until a case is ended; as the preset has it
   std::optional<std::uint64_t> seed;
   std::string label, database;  ///< database: empty for the default one
   bool resume = false;

@@ -1,7 +1,6 @@
 #include "gui/views/sweep_rows.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 
@@ -34,7 +33,14 @@ enum : std::size_t {
   kReason
 };
 
-// {"batch":8,"height":32} as "batch 8, height 32".
+const results::Rival* best_rival(const CaseRecord& record) {
+  const auto found = std::find_if(record.rivals.begin(), record.rivals.end(),
+                                  [&](const auto& rival) { return rival.name == record.best_rival; });
+  return found == record.rivals.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 std::string shape_text(const nlohmann::json& shape) {
   if (!shape.is_object()) return "";
   std::string text;
@@ -44,47 +50,6 @@ std::string shape_text(const nlohmann::json& shape) {
   }
   return text;
 }
-
-const results::Rival* best_rival(const CaseRecord& record) {
-  const auto found = std::find_if(record.rivals.begin(), record.rivals.end(),
-                                  [&](const auto& rival) { return rival.name == record.best_rival; });
-  return found == record.rivals.end() ? nullptr : &*found;
-}
-
-// What tells one curve from another, most telling first.
-std::array<std::string, 6> names_of(const CaseRecord& record) {
-  return {printable(record.subject, 60), printable(record.strategy, 40), printable(record.dtype, 20),
-          printable(record.device, 20),  printable(record.mode, 20),     shape_text(record.shape)};
-}
-
-using Group = std::array<std::string, 6>;
-
-// Parts in which groups differ; the subject always.
-std::string title_of(const Group& group, const std::array<bool, 6>& differs) {
-  auto title = group[0];
-  for (std::size_t i = 1; i < group.size(); ++i) {
-    if (differs[i]) title.append(", ").append(group[i]);
-  }
-  return title;
-}
-
-void add_point(Series& series, const CaseRecord& record, Against against) {
-  const auto n = static_cast<double>(record.n);
-  const auto& speedup = against == Against::kEager ? record.speedup : record.speedup_best_rival;
-  if (record.verdict != Verdict::kPass) {
-    series.broken.push_back(n);
-  } else if (std::isfinite(speedup.value) && speedup.value > 0) {
-    const auto at = std::lower_bound(series.n.begin(), series.n.end(), n) - series.n.begin();
-    const bool band = speedup.known() && speedup.low > 0;
-    series.n.insert(series.n.begin() + at, n);
-    series.value.insert(series.value.begin() + at, speedup.value);
-    series.low.insert(series.low.begin() + at, band ? speedup.low : speedup.value);
-    series.high.insert(series.high.begin() + at, band ? speedup.high : speedup.value);
-    series.unreliable.insert(series.unreliable.begin() + at, !results::unreliable(record).empty());
-  }
-}
-
-}  // namespace
 
 Table sweep_table() {
   const auto number = CellKind::kNumber, interval = CellKind::kInterval;
@@ -155,33 +120,6 @@ Meaning meaning(std::string_view word) {
   if (word == "same") return Meaning::kSame;
   if (word == "fail" || word == "error" || word == "oom" || word == "timeout") return Meaning::kBroken;
   return Meaning::kUnclear;  // "inconclusive", "not comparable", "skipped"
-}
-
-std::vector<Series> speedup_series(const std::vector<CaseRecord>& cases, Against against, std::size_t most) {
-  std::vector<Group> order;
-  std::map<Group, Series> by_group;
-  for (const auto& record : cases) {
-    auto group = names_of(record);
-    const auto [place, fresh] = by_group.try_emplace(group);
-    if (fresh) order.push_back(std::move(group));
-    add_point(place->second, record, against);
-  }
-  std::erase_if(
-      order, [&](const Group& group) { return by_group[group].n.empty() && by_group[group].broken.empty(); });
-  std::stable_sort(order.begin(), order.end(), [&](const Group& a, const Group& b) {
-    return by_group[a].n.size() > by_group[b].n.size();
-  });
-  if (order.size() > most) order.resize(most);
-  std::array<bool, 6> differs{};
-  for (const auto& group : order) {
-    for (std::size_t i = 0; i < group.size(); ++i) differs[i] = differs[i] || group[i] != order.front()[i];
-  }
-  std::vector<Series> result;
-  for (const auto& group : order) {
-    result.push_back(std::move(by_group[group]));
-    result.back().title = title_of(group, differs);
-  }
-  return result;
 }
 
 std::string totals(const std::vector<CaseRecord>& cases) {

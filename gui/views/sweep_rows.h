@@ -1,5 +1,5 @@
 #pragma once
-// Results of a sweep as table rows and as curves of speed-up over N.
+// Results of a sweep as table rows.
 
 #include <cstdint>
 #include <string>
@@ -30,19 +30,8 @@ enum class Meaning : std::uint8_t { kGood, kBad, kSame, kUnclear, kBroken };
 /// "faster" is good; "slower" bad; "fail", "error", "oom", "timeout" broken.
 Meaning meaning(std::string_view word);
 
-/// Speed-up over N of cases that differ in N only.
-struct Series {
-  std::string title;                        ///< "resblock": as much as tells it from the others
-  std::vector<double> n, value, low, high;  ///< by ascending n; low and high equal value where not known
-  std::vector<bool> unreliable;             ///< of each n: its times allow no verdict
-  std::vector<double> broken;               ///< N of cases that did not pass
-};
-
-enum class Against : std::uint8_t { kEager, kBestRival };
-
-/// At most `most` series, those with most points first among equals in order of appearance.
-std::vector<Series> speedup_series(const std::vector<results::CaseRecord>& cases, Against against,
-                                   std::size_t most = 12);
+/// {"batch":8,"height":32} as "batch 8, height 32"; empty where it is none.
+std::string shape_text(const nlohmann::json& shape);
 
 /// "pass 41, fail 2": counts of verdicts.
 std::string totals(const std::vector<results::CaseRecord>& cases);

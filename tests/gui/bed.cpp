@@ -244,7 +244,7 @@ int run_tests(GLFWwindow* window, int argc, char** argv) {
   io.ConfigLogToTTY = true;
   io.ConfigNoThrottle = true;
   io.ConfigMouseDrawCursor = false;
-  io.ConfigWatchdogKillTest = 120;
+  io.ConfigWatchdogKillTest = 500;  // beside other work the tour takes minutes
   wide::test::add_shell_tests(engine);
   wide::test::add_models_tests(engine);
   wide::test::add_graph_tests(engine);

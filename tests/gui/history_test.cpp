@@ -62,6 +62,59 @@ void a_comparison_has_verdicts(ImGuiTestContext* ctx) {
                                    std::to_string(runs[1])));
 }
 
+void a_comparison_is_a_forest_plot(ImGuiTestContext* ctx) {
+  const auto runs = with_history(ctx);
+  bench().selection.runs = {runs[0], runs[1]};
+  IM_CHECK_STR_EQ(bench().commands.refusal("history.forest_svg").c_str(), "nothing is compared yet");
+  bench().commands.run("history.compare");
+  settle(ctx);
+  pick(ctx, "//###History/##tabs/Compare/##as", "as a forest plot");
+  IM_CHECK(panels().history->forest);
+  // A row is the case itself: a click selects it everywhere.
+  ctx->ItemClick("//###History/##tabs/Compare/##forest/$$0/##row");
+  ctx->Yield(2);
+  IM_CHECK_STR_EQ(bench().selection.case_key.c_str(),
+                  panels().history->comparisons[0].comparison.cases[0].key.c_str());
+  picture(ctx, "forest");
+  for (const char* format : {"svg", "png", "csv"}) {
+    const auto file = scratch() / (std::string("forest.") + format);
+    bench().commands.run(std::string("history.forest_") + format, file.string());
+    settle(ctx);
+    ctx->Yield(6);
+    IM_CHECK_GT(bytes_of(file).size(), 500u);
+  }
+  IM_CHECK(bytes_of(scratch() / "forest.svg").find(">slower<") != std::string::npos);
+  IM_CHECK(bytes_of(scratch() / "forest.png").starts_with("\x89PNG"));
+}
+
+void runs_are_laid_over_one_another(ImGuiTestContext* ctx) {
+  const auto runs = with_history(ctx);
+  bench().commands.run("history.look", std::to_string(runs[0]));
+  settle(ctx);
+  bench().selection.runs = {runs[0], runs[1]};
+  ctx->ItemClick("//###History/##tabs/Over N");
+  settle(ctx);
+  auto& plot = panels().history->over_n;
+  IM_CHECK_EQ(panels().history->laid_over.size(), 2u);
+  IM_CHECK(!plot.series.empty());
+  IM_CHECK(plot.series[0].title.find("run " + std::to_string(runs[0])) != std::string::npos);
+  IM_CHECK(plot.series[1].title.find("run " + std::to_string(runs[1])) != std::string::npos);
+  pick(ctx, "//###History/##tabs/Over N/##laid_over_subject", "case0");
+  IM_CHECK_EQ(plot.series.size(), 2u);
+  for (const auto what :
+       {gui::OverN::kTime, gui::OverN::kThroughput, gui::OverN::kMemory, gui::OverN::kOverBestRival}) {
+    pick(ctx, "//###History/##tabs/Over N/##over_n", gui::name(what));
+    IM_CHECK(plot.what == what);
+  }
+  // Another choice is read without a further click.
+  bench().selection.runs = {runs[2]};
+  settle(ctx);
+  IM_CHECK_EQ(panels().history->laid_over.size(), 1u);
+  bench().commands.run("history.over_n_copy_csv");
+  IM_CHECK(clipboard().starts_with("curve,n,over_best_rival"));
+  picture(ctx, "laid-over");
+}
+
 // Captures that `widebench profile --keep` left.
 void captures_of_a_run_are_opened(ImGuiTestContext* ctx) {
   const auto runs = with_history(ctx);
@@ -155,7 +208,7 @@ void a_subject_is_followed(ImGuiTestContext* ctx) {
   IM_CHECK_EQ(panels().history->trend.series.size(), 1u);
   IM_CHECK_EQ(panels().history->trend.series[0].points.size(), 3u);
   const auto file = scratch() / "trend.svg";
-  bench().commands.run("history.export_trend_svg", file.string());
+  bench().commands.run("history.trend_svg", file.string());
   settle(ctx);
   IM_CHECK(bytes_of(file).find("<svg") != std::string::npos);
 }
@@ -204,6 +257,8 @@ void add_history_tests(ImGuiTestEngine* engine) {
   add("runs_are_listed_and_filtered", runs_are_listed_and_filtered);
   add("a_run_is_noted_and_tagged", a_run_is_noted_and_tagged);
   add("a_comparison_has_verdicts", a_comparison_has_verdicts);
+  add("a_comparison_is_a_forest_plot", a_comparison_is_a_forest_plot);
+  add("runs_are_laid_over_one_another", runs_are_laid_over_one_another);
   add("captures_of_a_run_are_opened", captures_of_a_run_are_opened);
   add("one_run_is_not_compared", one_run_is_not_compared);
   add("deleting_asks_first", deleting_asks_first);

@@ -133,7 +133,7 @@ void look_everywhere(ImGuiTestContext* ctx, double scale) {
     look_at_labels(ctx, title, which + percent);
   };
   for (const auto& panel : bench().panels) see(panel.id.c_str(), panel.title.c_str(), panel.id);
-  for (const char* tab : {"kernels", "gain", "roofline", "timeline"}) {
+  for (const char* tab : {"kernels", "gain", "roofline", "limits", "query", "timeline"}) {
     bench().commands.run("profile.show_tab", tab);
     see("profile", "Profile", std::string("profile, ") + tab);
   }
@@ -150,6 +150,11 @@ void look_everywhere(ImGuiTestContext* ctx, double scale) {
   bench().commands.run("history.compare");
   settle(ctx);
   see("history", "History", "history, comparison");
+  panels().history->forest = true;
+  see("history", "History", "history, forest plot");
+  bench().commands.run("history.over_n");
+  settle(ctx);
+  see("history", "History", "history, over N");
   bench().commands.run("history.follow", panels().history->run->cases.at(0).subject);
   settle(ctx);
   see("history", "History", "history, trend");

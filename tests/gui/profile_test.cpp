@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "app/capture/peaks_folder.h"
 #include "gui/results_bed.h"
+#include "gui/views/samples.h"
 #include "profiler/trace/chrome_export.h"
 #include "profiler/trace/sample_traces.h"
 
@@ -154,6 +156,70 @@ void tabs_show_kernels_gain_and_roofline(ImGuiTestContext* ctx) {
   IM_CHECK(ctx->ItemExists("//###Profile/##tabs/Roofline/###profile_now"));
 }
 
+// By keyboard alone: mark what is in sight, explain it, go through the slowest, ask in SQL.
+void a_stretch_is_explained_by_keys(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  show(ctx, "profile");
+  gui::show_profile(*panels().profile, std::make_shared<gui::ProfileData>(gui::sample_profile()));
+  ctx->Yield(3);
+  auto& panel = *panels().profile;
+  IM_CHECK(bench().commands.refusal("profile.explain").starts_with("mark a stretch first"));
+  ctx->ItemClick("//###Profile/##tabs/Timeline/##lanes");
+  ctx->KeyPress(ImGuiKey_S);
+  ctx->Yield(2);
+  IM_CHECK(timeline().selected.has_value());
+  const auto slowest = *timeline().selected;
+  IM_CHECK(slowest == gui::slowest(*panel.data, std::nullopt, 1)[0]);
+  ctx->KeyPress(ImGuiKey_S);
+  ctx->Yield(2);
+  IM_CHECK(!(*timeline().selected == slowest));
+  ctx->KeyPress(ImGuiMod_Shift | ImGuiKey_S);
+  ctx->Yield(2);
+  IM_CHECK(*timeline().selected == slowest);
+  ctx->KeyPress(ImGuiKey_M);
+  ctx->Yield(2);
+  IM_CHECK(timeline().measured.has_value());
+  ctx->KeyPress(ImGuiKey_R);
+  settle(ctx);
+  IM_CHECK(panel.span.part != nullptr);
+  IM_CHECK(panel.shown == gui::ProfileTab::kKernels);
+  IM_CHECK_LT(panel.span.part->kernels[0].rows(), panel.data->kernels[0].rows());
+  ctx->ItemClick("//###Profile/##tabs/Kernels/##kernels/$$0/##row");
+  ctx->Yield(3);
+  IM_CHECK(ctx->ItemExists("//###Profile/##tabs/Kernels/##histogram"));
+  picture(ctx, "stretch");
+  ctx->ItemClick("//###Profile/##tabs/Kernels/###explain_all");
+  ctx->Yield(2);
+  IM_CHECK(panel.span.part == nullptr);
+  picture(ctx, "histogram");
+}
+
+void events_are_asked_in_sql(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  show(ctx, "profile");
+  gui::show_profile(*panels().profile, std::make_shared<gui::ProfileData>(gui::sample_profile()));
+  bench().commands.run("profile.show_tab", "query");
+  ctx->Yield(3);
+  auto& query = panels().profile->query;
+  ctx->ItemClick("//###Profile/##tabs/SQL/##sql");
+  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiKey_Enter);
+  settle(ctx);
+  IM_CHECK_STR_EQ(query.fault.c_str(), "");
+  IM_CHECK(query.answer != nullptr);
+  const auto& kernels = panels().profile->data->kernels[panels().profile->data->wide];
+  IM_CHECK_EQ(query.answer->rows(), kernels.rows());
+  picture(ctx, "sql");
+  bench().commands.run("profile.ask", "DELETE FROM events");
+  settle(ctx);
+  IM_CHECK(query.fault.find("only SELECT is allowed") != std::string::npos);
+  bench().commands.run("profile.ask", "SELECT node, count(*) FROM events WHERE node <> '' GROUP BY node");
+  settle(ctx);
+  IM_CHECK_STR_EQ(query.fault.c_str(), "");
+  ctx->ItemClick("//###Profile/##tabs/SQL/##answer/$$0/##row");
+  ctx->Yield(2);
+  IM_CHECK_STR_EQ(bench().selection.node.c_str(), gui::selection_name(query.answer->text(0, 0)).c_str());
+}
+
 // On a trace that has a rival; the profile of a real model is in profiles_in_a_child.
 void limits_say_what_holds_the_speed_up_back(ImGuiTestContext* ctx) {
   with_trace(ctx);
@@ -234,6 +300,12 @@ void the_open_model_is_profiled_as_it_is(ImGuiTestContext* ctx) {
   for (const auto& limit : data.limits.nodes)
     other = other || (limit.strategy == "sequential" && limit.action.what.starts_with("strategy "));
   IM_CHECK(other);
+  // The plan went with the job; only a copied command line leaves one.
+  const auto plans = app::peaks_folder().parent_path() / "plans";
+  IM_CHECK(!std::filesystem::exists(plans));
+  bench().commands.run("profile.copy_command");
+  IM_CHECK(clipboard().find("--plan " + plans.string()) != std::string::npos);
+  IM_CHECK(!std::filesystem::is_empty(plans));
   const auto words = gui::profile_arguments(*panels().profile, bench(), "t.json");
   IM_CHECK(std::find(words.begin(), words.end(), "ci") != words.end());
   IM_CHECK(gui::form_of(*panels().sweep, bench()).preset == "ci");
@@ -303,6 +375,8 @@ void add_profile_tests(ImGuiTestEngine* engine) {
   const auto add = [engine](const char* name, void (*run)(ImGuiTestContext*)) {
     IM_REGISTER_TEST(engine, "profile", name)->TestFunc = run;
   };
+  add("a stretch is explained by keys", a_stretch_is_explained_by_keys);
+  add("events are asked in sql", events_are_asked_in_sql);
   add("empty_says_what_to_do", empty_says_what_to_do);
   add("a_trace_is_opened", a_trace_is_opened);
   add("no_trace_is_told", no_trace_is_told);

@@ -73,7 +73,7 @@ void measures_in_a_child(ImGuiTestContext* ctx) {
   IM_CHECK(panels().sweep->run->cases[0].verdict == Verdict::kPass);
   // Other tests run beside this one: a case that they disturbed has no speed-up to plot.
   const bool disturbed = !panels().sweep->run->cases[0].circumstances.disturbed.empty();
-  IM_CHECK_EQ(panels().sweep->series.size(), disturbed ? 0u : 1u);
+  IM_CHECK_EQ(panels().sweep->plot.series.size(), disturbed ? 0u : 1u);
   IM_CHECK(noticed("The sweep is done"));
   IM_CHECK(std::filesystem::exists(database()));
   show(ctx, "history");
@@ -124,15 +124,19 @@ void results_are_exported(ImGuiTestContext* ctx) {
   gui::RunData data{.cases = {passed_case(2, 2), passed_case(4, 3)}, .table = gui::sweep_table()};
   gui::add_cases(data.table, data.cases);
   gui::show_run(*panels().sweep, std::make_shared<gui::RunData>(std::move(data)));
-  for (const char* format : {"csv", "json", "svg", "png"}) {
-    const auto file = scratch() / (std::string("sweep.") + format);
-    bench().commands.run(std::string("sweep.export_") + format, file.string());
+  for (const char* command : {"export_csv", "export_json", "plot_svg", "plot_png", "plot_csv"}) {
+    const auto file = scratch() / (std::string("sweep.") + command);
+    bench().commands.run(std::string("sweep.") + command, file.string());
     settle(ctx);
     ctx->Yield(6);
     IM_CHECK_GT(bytes_of(file).size(), 60u);
   }
-  IM_CHECK(bytes_of(scratch() / "sweep.csv").find("resblock,4,auto") != std::string::npos);
-  IM_CHECK(bytes_of(scratch() / "sweep.png").starts_with("\x89PNG"));
+  IM_CHECK(bytes_of(scratch() / "sweep.export_csv").find("resblock,4,auto") != std::string::npos);
+  IM_CHECK(bytes_of(scratch() / "sweep.plot_png").starts_with("\x89PNG"));
+  bench().commands.run("sweep.plot_copy_csv");
+  IM_CHECK_STR_EQ(clipboard().c_str(), bytes_of(scratch() / "sweep.plot_csv").c_str());
+  bench().commands.run("sweep.plot_copy_svg");
+  IM_CHECK_STR_EQ(clipboard().c_str(), bytes_of(scratch() / "sweep.plot_svg").c_str());
 }
 
 void the_export_dialog_asks(ImGuiTestContext* ctx) {
@@ -187,10 +191,10 @@ void new_cases_come_into_view(ImGuiTestContext* ctx) {
   auto& panel = *panels().sweep;
   gui::show_run(panel, run_of({passed_case(2, 1.5)}));
   ctx->Yield(3);
-  IM_CHECK(!panel.fit);
+  IM_CHECK(!panel.plot.fit);
   gui::show_run(panel, run_of({passed_case(2, 1.5), passed_case(64, 9)}));
   gui::show_run(panel, run_of({passed_case(2, 1.5), passed_case(64, 9)}));
-  IM_CHECK(panel.fit);
+  IM_CHECK(panel.plot.fit);
   auto noisy = passed_case(128, 400);
   noisy.noise_floor = {1, 0.9, 1.6};
   gui::show_run(panel, run_of({passed_case(2, 1.5), passed_case(64, 9), noisy}));

@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "gui/results_bed.h"
+#include "gui/views/sweep_rows.h"
+#include "results/reliability.h"
 #include "results/report.h"
 
 namespace wide::test {
@@ -147,6 +149,22 @@ void validate(ImGuiTestContext* ctx) {
   picture(ctx, "tour-5-validate");
 }
 
+// What the table says of a case, also where other work has the machine: no verdict from noise, and no
+// speed-up that the times beside it contradict.
+void check_honest(const results::CaseRecord& record) {
+  const auto word = gui::verdict_word(record);
+  const bool decided = word == "faster" || word == "slower" || word == "same";
+  if (!decided) return;
+  const auto& noise = record.noise_floor;
+  IM_CHECK(noise.known() && std::abs(noise.value - 1) <= 0.1);
+  IM_CHECK(record.wide.median_us > 0 && record.circumstances.disturbed.empty());
+  for (const auto& rival : record.rivals) {
+    if (rival.name != record.best_rival) continue;
+    IM_CHECK(
+        !results::contradicts(record.speedup_best_rival.value, rival.time.median_us, record.wide.median_us));
+  }
+}
+
 void check_sweep() {
   const auto& run = panels().sweep->run;
   IM_CHECK(run != nullptr);
@@ -162,9 +180,10 @@ void check_sweep() {
     const bool disturbed = !run->cases[i].circumstances.disturbed.empty();
     IM_CHECK_EQ(run->cases[i].speedup.value > 0, !disturbed);
     measured += disturbed ? 0 : 1;
+    check_honest(run->cases[i]);
   }
-  IM_CHECK_EQ(panels().sweep->series.size(), measured > 0 ? 1U : 0U);
-  if (measured > 0) IM_CHECK_EQ(panels().sweep->series[0].n.size(), measured);
+  IM_CHECK_EQ(panels().sweep->plot.series.size(), measured > 0 ? 1U : 0U);
+  if (measured > 0) IM_CHECK_EQ(panels().sweep->plot.series[0].n.size(), measured);
   IM_CHECK_EQ(panels().sweep->broken, 0U);
 }
 
@@ -202,6 +221,11 @@ void profile(ImGuiTestContext* ctx) {
   picture(ctx, "tour-9-gain");
   ctx->ItemClick("//###Profile/##tabs/Limits");
   ctx->Yield(3);
+  // Nothing above the roof without a word of doubt.
+  if (data->roofline) {
+    for (const auto& point : data->roofline->nodes)
+      IM_CHECK(point.fraction() <= 1.1 || !data->roofline->doubts.empty());
+  }
   const auto& limits = data->limits;
   IM_CHECK(!limits.nodes.empty());
   IM_CHECK_GT(limits.speedup(), 0.0);
@@ -264,6 +288,49 @@ void compare(ImGuiTestContext* ctx) {
   picture(ctx, "tour-10-compare");
 }
 
+void forest_and_over_n(ImGuiTestContext* ctx) {
+  pick(ctx, "//###History/##tabs/Compare/##as", "as a forest plot");
+  IM_CHECK(ctx->ItemExists("//###History/##tabs/Compare/##forest/$$0/##row"));
+  picture(ctx, "tour-14-forest");
+  ctx->ItemClick("//###History/##tabs/Over N");
+  settle(ctx);
+  IM_CHECK_EQ(panels().history->laid_over.size(), 2U);
+  pick(ctx, "//###History/##tabs/Over N/##over_n",
+       "time of a pass");  // known also where other work disturbed it
+  IM_CHECK_EQ(panels().history->over_n.series.size(), 2U);
+  picture(ctx, "tour-15-over-n");
+}
+
+void tries(ImGuiTestContext* ctx) {
+  click_tab(ctx, "Strategies");
+  ctx->ItemClick("//###Strategies/Tries");
+  ctx->Yield(2);
+  IM_CHECK_EQ(bench().session.tries.size(), 2U);  // as AUTO planned it, and conv2d one member after the other
+  ctx->ItemClick("//###Strategies/###measure_try");
+  settle(ctx);
+  const auto& tried = bench().session.tries[1];
+  IM_CHECK_GT(tried.run, 0);
+  IM_CHECK(tried.time.value > 0 || !tried.doubt.empty());
+  ctx->ItemClick("//###Strategies/##tries/$$0/##row");
+  ctx->KeyDown(ImGuiMod_Ctrl);
+  ctx->ItemClick("//###Strategies/##tries/$$1/##row");
+  ctx->KeyUp(ImGuiMod_Ctrl);
+  ctx->Yield(3);
+  IM_CHECK(ctx->ItemExists("//###Strategies/##compared/$$0/##row"));
+  bench().notices.dismiss_all();
+  picture(ctx, "tour-16-tries");
+}
+
+void ask_the_events(ImGuiTestContext* ctx) {
+  ctx->ItemClick("//###Profile/##tabs/SQL");
+  ctx->Yield(2);
+  ctx->ItemClick("//###Profile/##tabs/SQL/###ask");
+  settle(ctx);
+  IM_CHECK(panels().profile->query.answer != nullptr);
+  IM_CHECK_GT(panels().profile->query.answer->rows(), 0U);
+  picture(ctx, "tour-17-sql");
+}
+
 void export_json(ImGuiTestContext* ctx) {
   ctx->ItemClick("//###History/###export");
   ctx->Yield(3);
@@ -284,8 +351,9 @@ void export_json(ImGuiTestContext* ctx) {
 void the_walk(ImGuiTestContext* ctx) {
   const Home home;
   with_no_results(ctx);
-  for (const auto step : {first_look, open_by_dialog, open_by_typing, see_the_graph, conv_to_sequential,
-                          validate, sweep, profile, sweep_again, compare, export_json}) {
+  for (const auto step :
+       {first_look, open_by_dialog, open_by_typing, see_the_graph, conv_to_sequential, validate, sweep,
+        profile, ask_the_events, sweep_again, compare, forest_and_over_n, export_json, tries}) {
     step(ctx);
     if (ctx->IsError()) return;
   }

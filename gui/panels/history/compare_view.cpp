@@ -2,6 +2,7 @@
 #include "gui/icons.h"
 #include "gui/panels/history/history_panel.h"
 #include "gui/panels/shared/choices.h"
+#include "gui/panels/shared/plot_export.h"
 #include "results/table.h"
 
 namespace wide::gui {
@@ -47,6 +48,12 @@ void draw_comparison(HistoryPanel& panel, const Ui& ui) {
   command_button(ui, "history.copy_command", "\xef\x84\xa0  Copy as command line###copy_compare");
   beside(12 * em());
   draw_filter(ui, data.table, panel.changes, "##change_filter");
+  int as = panel.forest ? 1 : 0;
+  beside(8 * em());
+  ImGui::SetNextItemWidth(8 * em());
+  if (combo("##as", as, {"as a table", "as a forest plot"})) panel.forest = as == 1;
+  draw_plot_exports(ui, "history.forest");
+  if (panel.forest) return draw_forest(panel, ui, data);
   TableOptions options;
   options.id = "##changes";
   options.verdict = "change";

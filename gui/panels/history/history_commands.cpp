@@ -8,6 +8,9 @@
 #include "app/again.h"
 #include "gui/icons.h"
 #include "gui/panels/history/history_panel.h"
+#include "gui/panels/shared/plot_export.h"
+#include "gui/views/forest.h"
+#include "gui/views/quantity.h"
 #include "results/plot.h"
 #include "results/report.h"
 
@@ -249,9 +252,6 @@ void add_exports(const Shared& panel, Workbench& bench) {
   const auto compared = [](const HistoryPanel& p) {
     return p.comparisons.empty() ? "nothing is compared yet" : "";
   };
-  const auto followed = [](const HistoryPanel& p) {
-    return p.trend.series.empty() ? "no subject is followed" : "";
-  };
   add_text(
       "history.export_compare_csv", "Export the comparison as CSV…", "comparison.csv",
       [](const HistoryPanel& p) { return to_csv(p.comparisons[p.comparison].table); }, compared);
@@ -259,20 +259,69 @@ void add_exports(const Shared& panel, Workbench& bench) {
       "history.export_compare_json", "Export the comparison as JSON…", "comparison.json",
       [](const HistoryPanel& p) { return to_json(p.comparisons[p.comparison].comparison).dump(2) + "\n"; },
       compared);
-  add_text(
-      "history.export_trend_svg", "Export the trend as SVG…", "trend.svg",
-      [](const HistoryPanel& p) { return results::history_plot(p.trend.series[p.series]); }, followed);
+}
+
+Table trend_table(const results::TrendSeries& series) {
+  Table table({{"run", "run", CellKind::kNumber, show_count},
+               {"started", "started"},
+               {"speedup", "over eager", CellKind::kInterval, show_ratio},
+               {"wide", "wide", CellKind::kNumber, show_time, "us"},
+               {"commit", "commit"}});
+  for (const auto& point : series.points) {
+    const auto row = table.add_row();
+    table.set(row, 0, static_cast<double>(point.run));
+    table.set(row, 1, point.started);
+    table.set(row, 2, point.speedup);
+    table.set(row, 3, point.wide_us);
+    table.set(row, 4, point.git_commit);
+  }
+  table.refresh();
+  return table;
+}
+
+void add_plots(const Shared& panel, Workbench& bench) {
   bench.commands.add(
-      {.id = "history.export_png",
-       .title = "Export the trend as PNG…",
-       .icon = icon::kExport,
+      {.id = "history.over_n",
+       .title = "Lay the chosen runs over one another",
+       .icon = icon::kSweep,
        .run =
-           [panel](const std::string& path) {
-             if (!path.empty()) return panel->picture.want(path);
-             panel->save.open_here("Where to write it", "trend.png",
-                                   [panel](const auto& file) { panel->picture.want(file); });
+           [panel, &bench](const std::string&) {
+             panel->raise = HistoryTab::kOverN;
+             lay_over(panel, bench);
            },
-       .refuse = [panel] { return panel->trend.series.empty() ? "no subject is followed" : ""; }});
+       .refuse = [panel, &bench] { return bench.selection.runs.empty() ? no_run(panel) : std::string(); }});
+  add_plot_exports(
+      bench, {.id = "history.over_n",
+              .what = "the chosen runs over N",
+              .file = "runs-over-n",
+              .svg = [panel] { return over_n_svg(panel->over_n.series, panel->over_n.what); },
+              .csv = [panel] { return to_csv(points_table(panel->over_n.series, panel->over_n.what)); },
+              .save = &panel->save,
+              .picture = &panel->over_n.picture,
+              .refuse = [panel] { return panel->over_n.series.empty() ? "no runs are plotted yet" : ""; }});
+  add_plot_exports(
+      bench, {.id = "history.forest",
+              .what = "the forest plot",
+              .file = "forest",
+              .svg =
+                  [panel] {
+                    const auto& data = panel->comparisons[panel->comparison];
+                    return forest_svg(forest_rows(data),
+                                      data.comparison.first + " to " + data.comparison.second);
+                  },
+              .csv = [panel] { return to_csv(panel->comparisons[panel->comparison].table); },
+              .save = &panel->save,
+              .picture = &panel->forest_picture,
+              .refuse = [panel] { return panel->comparisons.empty() ? "nothing is compared yet" : ""; }});
+  add_plot_exports(
+      bench, {.id = "history.trend",
+              .what = "the trend",
+              .file = "trend",
+              .svg = [panel] { return results::history_plot(panel->trend.series[panel->series]); },
+              .csv = [panel] { return to_csv(trend_table(panel->trend.series[panel->series])); },
+              .save = &panel->save,
+              .picture = &panel->trend_picture,
+              .refuse = [panel] { return panel->trend.series.empty() ? "no subject is followed" : ""; }});
 }
 
 }  // namespace
@@ -282,6 +331,7 @@ void add_commands(const Shared& panel, Workbench& bench) {
   add_resuming(panel, bench);
   add_changing(panel, bench);
   add_exports(panel, bench);
+  add_plots(panel, bench);
 }
 
 }  // namespace wide::gui

@@ -94,7 +94,7 @@ void draw_tabs(HistoryPanel& panel, const Ui& ui, bool runs_too) {
   };
   for (const auto& [tab, title, draw_tab] :
        {Tab{HistoryTab::kRun, "Run", draw_run}, Tab{HistoryTab::kCompare, "Compare", draw_comparison},
-        Tab{HistoryTab::kTrend, "Trend", draw_trend}}) {
+        Tab{HistoryTab::kOverN, "Over N", draw_over_n_tab}, Tab{HistoryTab::kTrend, "Trend", draw_trend}}) {
     if (!ImGui::BeginTabItem(title, nullptr, panel.raise == tab ? ImGuiTabItemFlags_SetSelected : 0))
       continue;
     draw_tab(panel, ui);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gui/panels/shared/over_n_plot.h"
 #include "gui/panels/shared/records.h"
 #include "gui/panels/shared/save_dialog.h"
 #include "gui/panels/shared/snapshot.h"
@@ -16,7 +17,7 @@
 
 namespace wide::gui {
 
-enum class HistoryTab : std::uint8_t { kRun, kCompare, kTrend };
+enum class HistoryTab : std::uint8_t { kRun, kCompare, kOverN, kTrend };
 
 struct HistoryPanel {
   std::shared_ptr<Records> records;
@@ -30,6 +31,12 @@ struct HistoryPanel {
   std::vector<std::int64_t> compared;  ///< runs that `comparisons` are of, the first one the base
   std::size_t comparison = 0;          ///< which of them is shown
   bool across_machines = false;
+  bool forest = false;  ///< the comparison as a plot, else as a table
+
+  std::vector<std::shared_ptr<RunData>> laid_over;  ///< runs whose curves over N are shown together
+  std::vector<std::int64_t> laid_over_of;           ///< as they were asked for
+  std::string laid_over_subject;                    ///< the only one that is plotted; empty: all
+  OverNPlot over_n;
   results::Trend trend;    ///< of `subject`
   std::string subject;     ///< empty: none chosen
   std::size_t series = 0;  ///< which one is drawn
@@ -39,7 +46,7 @@ struct HistoryPanel {
   bool deleting = false;  ///< the question is to be asked
   std::string replacing;  ///< the baseline of other runs that is to be asked about; empty: none
   SaveDialog save;
-  Snapshot picture;
+  Snapshot trend_picture, forest_picture;
 };
 
 void draw(HistoryPanel& panel, Workbench& bench, const Ui& ui);
@@ -49,6 +56,10 @@ void add_commands(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench);
 void read_runs(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench);
 void look_at(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench, std::int64_t run);
 void compare_chosen(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench);
+/// Reads the chosen runs, or else the one that is looked at, to lay their curves over one another.
+void lay_over(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench);
+/// What is plotted over N, made anew of the runs that were read.
+void plot_laid_over(HistoryPanel& panel);
 void show_trend(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench, const std::string& subject);
 /// Does something to the store, then reads anew.
 void change(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench, const std::string& title,
@@ -56,6 +67,8 @@ void change(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench, const 
 
 void draw_run(HistoryPanel& panel, const Ui& ui);
 void draw_comparison(HistoryPanel& panel, const Ui& ui);
+void draw_forest(HistoryPanel& panel, const Ui& ui, const CompareData& data);
+void draw_over_n_tab(HistoryPanel& panel, const Ui& ui);
 void draw_trend(HistoryPanel& panel, const Ui& ui);
 
 }  // namespace wide::gui

@@ -75,6 +75,33 @@ void compare_chosen(const Shared& panel, Workbench& bench) {
   });
 }
 
+void lay_over(const Shared& panel, Workbench& bench) {
+  auto runs = bench.selection.runs;
+  if (runs.empty() && panel->run) runs = {panel->run->run.id};
+  panel->laid_over_of = runs;
+  const auto database = panel->records->database;
+  bench.jobs.start(Lane::kFiles, "Reading runs", [panel, database, runs](const JobContext& context) -> Apply {
+    std::vector<std::shared_ptr<RunData>> read;
+    for (const auto run : runs) {
+      context.check();
+      read.push_back(std::make_shared<RunData>(read_run(database, run)));
+    }
+    return [panel, runs, read] {
+      if (panel->laid_over_of != runs) return;  // others were chosen meanwhile
+      panel->laid_over = read;
+      plot_laid_over(*panel);
+    };
+  });
+}
+
+void plot_laid_over(HistoryPanel& panel) {
+  std::vector<RunCurves> curves;
+  for (const auto& run : panel.laid_over)
+    curves.push_back({"run " + std::to_string(run->run.id), run->cases, panel.laid_over_subject});
+  panel.over_n.series = series_over_n(curves, panel.over_n.what);
+  panel.over_n.fit = true;
+}
+
 void show_trend(const Shared& panel, Workbench& bench, const std::string& subject) {
   const auto database = panel->records->database;
   bench.jobs.start(

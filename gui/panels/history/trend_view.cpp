@@ -8,6 +8,7 @@
 #include "gui/icons.h"
 #include "gui/panels/history/history_panel.h"
 #include "gui/panels/shared/choices.h"
+#include "gui/panels/shared/plot_export.h"
 #include "gui/views/quantity.h"
 #include "results/table.h"
 
@@ -112,6 +113,7 @@ void draw_trend(HistoryPanel& panel, const Ui& ui) {
   ImGui::SetNextItemWidth(12 * em());
   auto wanted = panel.subject.empty() ? std::string("choose a subject") : panel.subject;
   if (choose_one(ui, "##subject", subjects, wanted)) ui.commands.run("history.follow", wanted);
+  if (!panel.trend.series.empty()) draw_plot_exports(ui, "history.trend");
   if (subjects.empty()) return faint_text(ui, "Click a run above: its subjects can be followed over time.");
   if (panel.trend.series.empty()) {
     faint_text(ui, panel.subject.empty()
@@ -120,7 +122,6 @@ void draw_trend(HistoryPanel& panel, const Ui& ui) {
     return;
   }
   panel.series = std::min(panel.series, panel.trend.series.size() - 1);
-  ImGui::SameLine();
   choose_series(panel);
   auto& series = panel.trend.series[panel.series];
   const auto points = points_of(series);
@@ -145,7 +146,7 @@ void draw_trend(HistoryPanel& panel, const Ui& ui) {
                    ui.theme.wide, ImPlotProp_MarkerLineColor, ui.theme.wide));
     draw_nearest(series, points);
     ImPlot::EndPlot();
-    panel.picture.area(ui, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+    panel.trend_picture.area(ui, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
   }
   for (const auto change : series.changes) {
     std::string text = "the level changed with run " + std::to_string(series.points[change].run);

@@ -7,7 +7,7 @@
 namespace wide::gui {
 
 void draw_limits(ProfilePanel& panel, const Ui& ui) {
-  auto& data = *panel.data;
+  auto& data = explained(panel);
   for (const auto& doubt : data.limits.doubts) {
     std::string text = results::kUnreliable;
     badge(ui, Level::kWarning, text.append("; ").append(results::printable(doubt, 200)));

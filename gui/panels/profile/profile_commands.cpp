@@ -85,7 +85,11 @@ void add_running(const Shared& panel, Workbench& bench) {
                       .title = "Copy the profile as command line",
                       .icon = icon::kTerminal,
                       .run = [panel, &bench](const std::string&) {
-                        const auto line = command_text(profile_arguments(*panel, bench, "trace.json"));
+                        // A line to run later names a plan that stays.
+                        const auto& model = bench.session.model;
+                        const bool open = panel->form.open_model && model && !model->plan.empty();
+                        const auto plan = open ? plan_file(*model).string() : std::string();
+                        const auto line = command_text(profile_arguments(*panel, bench, "trace.json", plan));
                         ImGui::SetClipboardText(line.c_str());
                         bench.notices.post(Level::kInfo, "Copied", line);
                       }});
@@ -117,8 +121,9 @@ void add_moving(const Shared& panel, Workbench& bench) {
               : which == "gain"     ? ProfileTab::kGain
               : which == "roofline" ? ProfileTab::kRoofline
               : which == "limits"   ? ProfileTab::kLimits
+              : which == "query"    ? ProfileTab::kQuery
               : which == "timeline" ? ProfileTab::kTimeline
-                                    : static_cast<ProfileTab>((static_cast<int>(p.shown) + 1) % 5);
+                                    : static_cast<ProfileTab>((static_cast<int>(p.shown) + 1) % kProfileTabs);
   });
 }
 
@@ -141,20 +146,21 @@ Write text_writer(std::string text) {
 
 // The table on the tab that is shown.
 const Table& shown_table(const ProfilePanel& panel) {
-  if (panel.shown == ProfileTab::kGain) return panel.data->nodes;
-  if (panel.shown == ProfileTab::kRoofline) return panel.data->points;
-  if (panel.shown == ProfileTab::kLimits)
-    return panel.by_module ? panel.data->limit_modules : panel.data->limit_nodes;
-  return panel.data->kernels[panel.capture];
+  const auto& data = explained(panel);
+  if (panel.shown == ProfileTab::kGain) return data.nodes;
+  if (panel.shown == ProfileTab::kRoofline) return data.points;
+  if (panel.shown == ProfileTab::kLimits) return panel.by_module ? data.limit_modules : data.limit_nodes;
+  if (panel.shown == ProfileTab::kQuery && panel.query.answer) return *panel.query.answer;
+  return data.kernels[panel.capture];
 }
 
 std::string shown_svg(const ProfilePanel& panel) {
-  const auto& data = *panel.data;
+  const auto& data = explained(panel);
   if (panel.shown == ProfileTab::kGain && !data.comparisons.empty())
     return gain_svg(data.comparisons[panel.comparison]);
   if (panel.shown == ProfileTab::kRoofline && data.roofline)
     return to_svg(*data.roofline, data.traces[data.wide]);
-  return timeline_svg(data, panel.timeline.view, 1200);
+  return timeline_svg(*panel.data, panel.timeline.view, 1200);
 }
 
 void add_exports(const Shared& panel, Workbench& bench) {
@@ -205,6 +211,8 @@ void add_commands(const Shared& panel, Workbench& bench) {
   add_running(panel, bench);
   add_moving(panel, bench);
   add_limits(panel, bench);
+  add_span_commands(panel, bench);
+  add_query_commands(panel, bench);
   add_exports(panel, bench);
 }
 

@@ -121,7 +121,9 @@ void draw_timeline_tab(ProfilePanel& panel, const Ui& ui) {
   const auto low = ImGui::GetCursorScreenPos();
   draw_timeline(panel.timeline, *panel.data, ui, help);
   panel.picture.area(ui, low, {low.x + ImGui::GetContentRegionAvail().x, ImGui::GetCursorScreenPos().y});
-  faint_text(ui, "wheel zooms, drag moves, Shift+drag measures, F fits, Z zooms to the selection");
+  faint_text(ui,
+             "wheel zooms, drag moves, Shift+drag or M marks, R explains what is marked, S goes to the "
+             "slowest, F fits, Z zooms");
 }
 
 void draw_tabs(ProfilePanel& panel, const Ui& ui) {
@@ -133,15 +135,18 @@ void draw_tabs(ProfilePanel& panel, const Ui& ui) {
   for (const auto& [tab, title] :
        {Tab{ProfileTab::kTimeline, "Timeline"}, Tab{ProfileTab::kKernels, "Kernels"},
         Tab{ProfileTab::kGain, "Gain"}, Tab{ProfileTab::kRoofline, "Roofline"},
-        Tab{ProfileTab::kLimits, "Limits"}}) {
+        Tab{ProfileTab::kLimits, "Limits"}, Tab{ProfileTab::kQuery, "SQL"}}) {
     const bool raise = panel.raise == tab;
     if (!ImGui::BeginTabItem(title, nullptr, raise ? ImGuiTabItemFlags_SetSelected : 0)) continue;
     panel.shown = tab;
     if (tab == ProfileTab::kTimeline) draw_timeline_tab(panel, ui);
+    const bool all = tab == ProfileTab::kTimeline || tab == ProfileTab::kQuery;
+    if (!all) draw_span_line(panel, ui);
     if (tab == ProfileTab::kKernels) draw_kernels(panel, ui);
     if (tab == ProfileTab::kGain) draw_gain(panel, ui);
     if (tab == ProfileTab::kRoofline) draw_roofline(panel, ui);
     if (tab == ProfileTab::kLimits) draw_limits(panel, ui);
+    if (tab == ProfileTab::kQuery) draw_query(panel, ui);
     ImGui::EndTabItem();
   }
   panel.raise.reset();

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "gui/panels/profile/query_view.h"
+#include "gui/panels/profile/span_view.h"
 #include "gui/panels/profile/timeline_panel.h"
 #include "gui/panels/shared/choices.h"
 #include "gui/panels/shared/records.h"
@@ -29,7 +31,8 @@ struct ProfileForm {
   bool measure_peaks = false;  ///< of the machine, though they are known
 };
 
-enum class ProfileTab : std::uint8_t { kTimeline, kKernels, kGain, kRoofline, kLimits };
+enum class ProfileTab : std::uint8_t { kTimeline, kKernels, kGain, kRoofline, kLimits, kQuery };
+inline constexpr int kProfileTabs = 6;
 
 struct ProfilePanel {
   std::shared_ptr<Records> records;  ///< whose runs may have captures
@@ -38,6 +41,8 @@ struct ProfilePanel {
   std::uint64_t job = 0;
   std::shared_ptr<ProfileData> data;  ///< null: nothing is open
   TimelinePanel timeline;
+  SpanPanel span;
+  QueryPanel query;
   std::size_t capture = 0;     ///< whose kernels are listed
   std::size_t comparison = 0;  ///< which rival wide is compared with
   TableView kernels, nodes, points, limits;
@@ -53,9 +58,9 @@ struct ProfilePanel {
 void draw(ProfilePanel& panel, Workbench& bench, const Ui& ui);
 void add_commands(const std::shared_ptr<ProfilePanel>& panel, Workbench& bench);
 
-/// Arguments of the program; `trace`: the file that it writes.
+/// Arguments of the program; `trace`: the file that it writes; `plan`: a file to run by; empty: none.
 std::vector<std::string> profile_arguments(const ProfilePanel& panel, const Workbench& bench,
-                                           const std::string& trace);
+                                           const std::string& trace, const std::string& plan = {});
 void start_profile(const std::shared_ptr<ProfilePanel>& panel, Workbench& bench);
 /// Reads a trace file on a job and shows it.
 void load_profile(const std::shared_ptr<ProfilePanel>& panel, Workbench& bench,

@@ -6,6 +6,7 @@
 #include "formats/error.h"
 #include "gui/panels/profile/profile_panel.h"
 #include "gui/views/child.h"
+#include "results/report.h"
 
 namespace wide::gui {
 namespace {
@@ -22,16 +23,14 @@ Step step_of(const JobContext& context) {
 }  // namespace
 
 std::vector<std::string> profile_arguments(const ProfilePanel& panel, const Workbench& bench,
-                                           const std::string& trace) {
+                                           const std::string& trace, const std::string& plan) {
   const auto& form = panel.form;
   std::vector<std::string> words = {"profile"};
   ModelSource source{.subject = form.subject, .copies = form.members};
   BuildWish wish;
-  std::string plan;  // of the open model: what is profiled is what Graph and Strategies show
   if (form.open_model && bench.session.model) {
     source = bench.session.model->source;
     wish = bench.session.model->wish;
-    if (!bench.session.model->plan.empty()) plan = plan_file(*bench.session.model).string();
   }
   if (!source.subject.empty()) {
     const auto& preset = form.open_model && bench.session.model ? kSubjectSizes : form.preset;
@@ -58,6 +57,9 @@ std::vector<std::string> profile_arguments(const ProfilePanel& panel, const Work
 }
 
 void start_profile(const Shared& panel, Workbench& bench) {
+  // What is profiled is what Graph and Strategies show: the plan goes along, in the folder of the job.
+  const bool open = panel->form.open_model && bench.session.model;
+  const auto plan = open ? bench.session.model->plan : std::string();
   const auto arguments = profile_arguments(*panel, bench, "");
   const auto program = bench.host.program;
   Offers offers;
@@ -66,11 +68,16 @@ void start_profile(const Shared& panel, Workbench& bench) {
   const auto database = panel->records->database.string();  // kept there, so that History has it
   panel->job = bench.jobs.start(
       Lane::kMeasure, "Profile",
-      [panel, arguments, program, database, offers](const JobContext& context) -> Apply {
+      [panel, arguments, plan, program, database, offers](const JobContext& context) -> Apply {
         const app::TemporaryFolder folder("widebench-profile");
         const auto trace = folder.path() / "trace.json";
         auto words = arguments;
         words.back() = trace.string();
+        if (!plan.empty()) {
+          const auto file = folder.path() / "open.plan.json";
+          results::write_text(file, plan);
+          words.insert(words.end(), {"--plan", file.string()});
+        }
         words.insert(words.begin(), program);
         words.emplace_back("--json");
         if (!database.empty()) words.insert(words.end(), {"--db", database});
@@ -118,6 +125,8 @@ void show_profile(ProfilePanel& panel, std::shared_ptr<ProfileData> data) {
   panel.comparison = 0;
   panel.chosen_of.clear();
   reset(panel.timeline);
+  panel.span = {};
+  panel.query = {.text = panel.query.text};
   if (!panel.timeline.looked_for.empty()) look_for(panel.timeline, *panel.data, panel.timeline.looked_for);
   for (auto& table : panel.data->kernels) table.filter(panel.kernels.filter);
   panel.data->nodes.filter(panel.nodes.filter);

@@ -12,7 +12,7 @@ namespace wide::gui {
 namespace {
 
 void choose_capture(ProfilePanel& panel) {
-  const auto& data = *panel.data;
+  const auto& data = explained(panel);
   ImGui::SetNextItemWidth(8 * em());
   const auto name = results::printable(data.traces[panel.capture].contender, 40);
   if (!begin_combo("##capture", name)) return;
@@ -25,7 +25,7 @@ void choose_capture(ProfilePanel& panel) {
 }
 
 void choose_comparison(ProfilePanel& panel) {
-  auto& data = *panel.data;
+  auto& data = explained(panel);
   if (data.comparisons.size() < 2) return;
   ImGui::SetNextItemWidth(10 * em());
   const auto name = "against " + results::printable(data.comparisons[panel.comparison].rival, 40);
@@ -112,7 +112,7 @@ const std::set<std::string>& kernels_of(ProfilePanel& panel, const std::string& 
 }  // namespace
 
 void draw_kernels(ProfilePanel& panel, const Ui& ui) {
-  auto& data = *panel.data;
+  auto& data = explained(panel);
   choose_capture(panel);
   ImGui::SameLine();
   auto& table = data.kernels[panel.capture];
@@ -128,18 +128,28 @@ void draw_kernels(ProfilePanel& panel, const Ui& ui) {
   options.chosen = [&](std::size_t row) { return chosen.contains(std::string(table.text(row, 0))); };
   options.tip = [&](std::size_t row) {
     return std::string(table.text(row, 0)) +
-           "\nA click finds it in the timeline and selects its node. Marked are those of the selected node.";
+           "\nA click selects its node and shows how long its calls took; a double click finds it in the "
+           "timeline. Marked are those of the selected node.";
   };
+  constexpr float kHistogram = 6;  // em
+  const bool histogram = !panel.span.kernel.empty();
+  const float below = (kHistogram + 2) * em();
+  if (histogram) options.height = std::max(9 * em(), ImGui::GetContentRegionAvail().y - below);
   if (const auto row = draw_table(ui, table, panel.kernels, options)) {
-    look_for(panel.timeline, data, std::string(table.text(*row, 0)));
+    const bool twice = ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
+    panel.span.kernel = table.text(*row, 0);
+    panel.span.of = nullptr;
+    look_for(panel.timeline, *panel.data, panel.span.kernel);
     panel.timeline.selected.reset();
-    if (go_to_next(panel.timeline, data, true)) choose_node_of(panel.timeline, data, ui.selection);
-    panel.raise = ProfileTab::kTimeline;
+    if (go_to_next(panel.timeline, *panel.data, true))
+      choose_node_of(panel.timeline, *panel.data, ui.selection);
+    if (twice) panel.raise = ProfileTab::kTimeline;
   }
+  if (histogram) draw_histogram(panel, ui, kHistogram * em());
 }
 
 void draw_gain(ProfilePanel& panel, const Ui& ui) {
-  auto& data = *panel.data;
+  auto& data = explained(panel);
   if (data.comparisons.empty())
     return faint_text(
         ui,

@@ -121,7 +121,7 @@ void draw_points(const profiler::Roofline& roofline, const profiler::Trace& trac
 }  // namespace
 
 void draw_roofline(ProfilePanel& panel, const Ui& ui) {
-  auto& data = *panel.data;
+  auto& data = explained(panel);
   if (!data.roofline) {
     faint_text(ui,
                "A roofline needs the peaks of this machine, which are measured by profiling here; a trace "

@@ -37,8 +37,12 @@ void select(TimelinePanel& panel, const ProfileData& data, const Ui& ui, std::op
   choose_node_of(panel, data, ui.selection);
 }
 
-void keys(TimelinePanel& panel, const ProfileData& data) {
+void keys(TimelinePanel& panel, const ProfileData& data, const Ui& ui) {
   if (ImGui::GetIO().WantTextInput) return;
+  if (ImGui::IsKeyPressed(ImGuiKey_M, false)) ui.commands.run("profile.mark");
+  if (ImGui::IsKeyPressed(ImGuiKey_R, false)) ui.commands.run("profile.explain");
+  if (ImGui::IsKeyPressed(ImGuiKey_S))
+    ui.commands.run(ImGui::GetIO().KeyShift ? "profile.slower" : "profile.slowest");
   if (ImGui::IsKeyPressed(ImGuiKey_F, false)) fit(panel);
   if (ImGui::IsKeyPressed(ImGuiKey_Z, false)) zoom_to_selection(panel, data);
   if (ImGui::IsKeyPressed(ImGuiKey_Escape, false)) panel.measured.reset(), panel.selected.reset();
@@ -216,7 +220,7 @@ void draw_timeline(TimelinePanel& panel, const ProfileData& data, const Ui& ui, 
     panel.measured.reset();
     zoom_to_selection(panel, data);
   }
-  if (hovered || ImGui::IsItemFocused() || ImGui::IsWindowFocused()) keys(panel, data);
+  if (hovered || ImGui::IsItemFocused() || ImGui::IsWindowFocused()) keys(panel, data, ui);
 
   draw_ruler(panel, ui, low, {low.x + width, low.y + ruler});
   draw_lanes(panel, data, ui, layout);

@@ -4,6 +4,7 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "gui/icons.h"
 #include "gui/views/quantity.h"
@@ -48,11 +49,11 @@ void apply_sorting(Table& table) {
 }
 
 // Rows that came in since may be wider than those that the columns were made for.
-void fit_columns(const Table& table) {
+void fit_columns(const Table& table, TableView& view) {
   auto* drawn = ImGui::GetCurrentTable();
   auto* storage = ImGui::GetStateStorage();
   const auto rows = static_cast<int>(table.rows());
-  if (storage->GetInt(drawn->ID, -1) == rows) return;
+  if (storage->GetInt(drawn->ID, -1) == rows && !std::exchange(view.refit, false)) return;
   storage->SetInt(drawn->ID, rows);
   ImGui::TableSetColumnWidthAutoAll(drawn);
 }
@@ -213,7 +214,7 @@ std::optional<std::size_t> draw_table(const Ui& ui, Table& table, TableView& vie
     ImGui::TableSetupColumn(column.title.c_str(), flags);
   }
   ImGui::TableSetupScrollFreeze(1, 1);
-  fit_columns(table);
+  fit_columns(table, view);
   apply_sorting(table);
   draw_headings(table);
   reveal(table, view, options);

@@ -15,6 +15,7 @@ namespace wide::gui {
 struct TableView {
   std::string filter;
   std::string revealed;  ///< TableOptions::reveal that was scrolled to
+  bool refit = false;    ///< cells were changed: columns are to be made as wide as they are
 };
 
 /// A column of numbers with a bar behind each; all such columns of a table have one scale.

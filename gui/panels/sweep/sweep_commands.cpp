@@ -6,9 +6,9 @@
 
 #include "app/again.h"
 #include "gui/icons.h"
+#include "gui/panels/shared/plot_export.h"
 #include "gui/panels/sweep/sweep_panel.h"
 #include "presets/preset.h"
-#include "results/export.h"
 
 namespace wide::gui {
 namespace {
@@ -129,18 +129,15 @@ void add_exports(const Shared& panel, Workbench& bench) {
       [=](const SweepPanel& p) { return text_writer(to_csv(p.run->table)); });
   add("sweep.export_json", "Export the sweep's table as JSON…", "sweep.json",
       [=](const SweepPanel& p) { return text_writer(to_json(p.run->table).dump(2) + "\n"); });
-  add("sweep.export_svg", "Export the sweep's plots as SVG…", "sweep.svg",
-      [=](const SweepPanel& p) { return text_writer(results::to_svg(p.run->cases)); });
-  bench.commands.add({.id = "sweep.export_png",
-                      .title = "Export the sweep's plot as PNG…",
-                      .icon = icon::kExport,
-                      .run =
-                          [panel](const std::string& path) {
-                            if (!path.empty()) return panel->picture.want(path);
-                            panel->save.open_here("Where to write it", "sweep.png",
-                                                  [panel](const auto& file) { panel->picture.want(file); });
-                          },
-                      .refuse = [panel] { return nothing_measured(panel); }});
+  add_plot_exports(bench,
+                   {.id = "sweep.plot",
+                    .what = "the plot over N",
+                    .file = "over-n",
+                    .svg = [panel] { return over_n_svg(panel->plot.series, panel->plot.what); },
+                    .csv = [panel] { return to_csv(points_table(panel->plot.series, panel->plot.what)); },
+                    .save = &panel->save,
+                    .picture = &panel->plot.picture,
+                    .refuse = [panel] { return nothing_measured(panel); }});
 }
 
 }  // namespace

@@ -82,6 +82,12 @@ void draw_axes(SweepPanel& panel, const Workbench& bench, const Ui& ui) {
               form.rivals, "as the preset");
   field(ui, "dtypes");
   choose_names(ui, "##dtypes", presets::kDtypes, form.dtypes, "as the preset (float32)");
+  field(ui, "time limit");
+  double seconds = form.timeout.value_or(0);
+  if (ImGui::InputDouble("##timeout", &seconds, 0, 0, form.timeout ? "%.6g s a case" : "as the preset"))
+    form.timeout = seconds > 0 ? std::optional(seconds) : std::nullopt;
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip))
+    tooltip("Seconds after which a case is ended and counts as a timeout; 0: as the preset has it.");
   field(ui, "label");
   ImGui::InputTextWithHint("##label", "a name in the history", &form.label);
   field(ui, "also");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gui/icons.h"
+#include "gui/panels/shared/plot_export.h"
 #include "gui/views/quantity.h"
 #include "results/reliability.h"
 
@@ -37,9 +38,9 @@ void draw_actions(SweepPanel& panel, const Ui& ui) {
 }
 
 void draw_exports(const Ui& ui) {
-  if (ImGui::Button("\xef\x95\xae  Export###export")) ImGui::OpenPopup("exports");
+  if (ImGui::Button("\xef\x95\xae  Table###export")) ImGui::OpenPopup("exports");
   if (!ImGui::BeginPopup("exports")) return;
-  for (const char* id : {"sweep.export_csv", "sweep.export_json", "sweep.export_svg", "sweep.export_png"}) {
+  for (const char* id : {"sweep.export_csv", "sweep.export_json"}) {
     const auto* command = ui.commands.find(id);
     if (command != nullptr &&
         ImGui::MenuItem(command->title.c_str(), nullptr, false, ui.commands.refusal(id).empty()))
@@ -61,12 +62,10 @@ void draw_headline(SweepPanel& panel, const Ui& ui) {
   ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
   ImGui::TextUnformatted(about.c_str());
   ImGui::PopStyleColor();
-  int against = panel.against == Against::kEager ? 0 : 1;
   beside(11 * em());
-  ImGui::SetNextItemWidth(11 * em());
-  if (combo("##against", against, {"over N eager runs", "over the best rival"}))
-    show_against(panel, against == 0 ? Against::kEager : Against::kBestRival);
-  beside("\xef\x95\xae  Export");
+  if (choose_over_n(panel.plot)) plot_run(panel);
+  draw_plot_exports(ui, "sweep.plot");
+  beside("\xef\x95\xae  Table");
   draw_exports(ui);
   if (panel.unreliable > 0) {
     std::string text = show_count({static_cast<double>(panel.unreliable)});
@@ -133,7 +132,7 @@ void draw(SweepPanel& panel, Workbench& bench, const Ui& ui) {
     ImGui::Separator();
     draw_headline(panel, ui);
     const float room = ImGui::GetContentRegionAvail().y;
-    if (!panel.series.empty()) draw_plot(panel, ui, std::max(10 * em(), 0.52F * room));
+    if (!panel.plot.series.empty()) draw_over_n(panel.plot, ui, std::max(10 * em(), 0.52F * room));
     draw_cases(panel, ui);
   }
   panel.save.draw(ui);

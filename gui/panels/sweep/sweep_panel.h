@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "gui/panels/shared/choices.h"
+#include "gui/panels/shared/over_n_plot.h"
 #include "gui/panels/shared/records.h"
 #include "gui/panels/shared/save_dialog.h"
-#include "gui/panels/shared/snapshot.h"
 #include "gui/panels/shared/table_view.h"
 #include "gui/views/history_data.h"
 #include "gui/views/sweep_form.h"
@@ -42,16 +42,13 @@ struct SweepPanel {
 
   // What is shown.
   std::shared_ptr<RunData> run;  ///< null: nothing was measured yet
-  std::vector<Series> series;
-  Against against = Against::kEager;
-  bool fit = false;              ///< the plot is to show everything at the next frame
+  OverNPlot plot;
   std::size_t broken = 0;        ///< cases that failed their proof or could not run
   std::size_t unreliable = 0;    ///< cases that passed and whose times allow no verdict
   std::string counted_verdicts;  ///< "pass 41, fail 2"
   bool asked = false;            ///< whether the newest run of the database was looked for
   TableView view;
   SaveDialog save;
-  Snapshot picture;
 };
 
 void draw(SweepPanel& panel, Workbench& bench, const Ui& ui);
@@ -76,10 +73,9 @@ std::string cannot_measure(const SweepPanel& panel, const Workbench& bench);
 /// Reads a run on a job and shows it; 0: the newest.
 void load_run(const std::shared_ptr<SweepPanel>& panel, Workbench& bench, std::int64_t run);
 void show_run(SweepPanel& panel, std::shared_ptr<RunData> run);
-void show_against(SweepPanel& panel, Against against);
+/// What is plotted, made anew of the run that is shown.
+void plot_run(SweepPanel& panel);
 
 void draw_form(SweepPanel& panel, Workbench& bench, const Ui& ui);
-/// `height` in pixels.
-void draw_plot(SweepPanel& panel, const Ui& ui, float height);
 
 }  // namespace wide::gui

@@ -88,8 +88,8 @@ void start(const Shared& panel, Workbench& bench, Sweep sweep) {
 
 void show_run(SweepPanel& panel, std::shared_ptr<RunData> run) {
   run->table.filter(panel.view.filter);
-  panel.fit = panel.fit || !panel.run || panel.run->run.id != run->run.id ||
-              panel.run->cases.size() != run->cases.size();
+  panel.plot.fit = panel.plot.fit || !panel.run || panel.run->run.id != run->run.id ||
+                   panel.run->cases.size() != run->cases.size();
   panel.run = std::move(run);
   panel.counted_verdicts = totals(panel.run->cases);
   panel.broken = panel.unreliable = 0;
@@ -97,13 +97,11 @@ void show_run(SweepPanel& panel, std::shared_ptr<RunData> run) {
     if (meaning(results::name(record.verdict)) == Meaning::kBroken) ++panel.broken;
     if (!results::unreliable(record).empty()) ++panel.unreliable;
   }
-  show_against(panel, panel.against);
+  plot_run(panel);
 }
 
-void show_against(SweepPanel& panel, Against against) {
-  panel.fit = panel.fit || panel.against != against;
-  panel.against = against;
-  panel.series = panel.run ? speedup_series(panel.run->cases, against) : std::vector<Series>();
+void plot_run(SweepPanel& panel) {
+  panel.plot.series = panel.run ? series_over_n(panel.run->cases, panel.plot.what) : std::vector<Series>();
 }
 
 void start_sweep(const Shared& panel, Workbench& bench) {

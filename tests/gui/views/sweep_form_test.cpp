@@ -28,7 +28,7 @@ TEST(SweepForm, ReadsItsOwnCommandLines) {
   form.preset = "full", form.subjects = {"linear"}, form.n = {4, 16};
   form.modes = {"eager", "max-autotune"}, form.dtypes = {"float64"}, form.rivals = {"apart"};
   form.strategies = {"all"}, form.devices = {"cpu", "cuda"}, form.peers = true, form.threads = 2,
-  form.seed = 7;
+  form.seed = 7, form.timeout = 90.5;
   form.label = "after lunch; isn't it", form.database = "my results.db", form.resume = true;
   const auto parsed = parse_command(command_text(arguments(form)));
   EXPECT_EQ(parsed.fault, "");
@@ -48,6 +48,13 @@ TEST(SweepForm, ReadsWhatPeopleType) {
   EXPECT_EQ(parsed.form.strategies, (std::vector<std::string>{"a", "b", "c"}));
   EXPECT_EQ(parsed.form.modes, (std::vector<std::string>{"default"}));
   EXPECT_EQ(parse_command("widebench --preset full").form.preset, "full");
+}
+
+TEST(SweepForm, ATimeLimitIsOneOfTheProgram) {
+  EXPECT_EQ(command_text(arguments({.timeout = 120})), "widebench benchmark all -p quick --timeout 120");
+  EXPECT_EQ(objection({.timeout = 120}), "");
+  for (const double wrong : {0.0, -3.0, 1e9})
+    EXPECT_EQ(objection({.timeout = wrong}), "the time limit of a case is 0.1 to 86,400 seconds") << wrong;
 }
 
 TEST(SweepForm, SaysWhatItCannotRead) {

@@ -60,8 +60,6 @@ TEST(SweepRows, SayWhereTimesAllowNoVerdict) {
     EXPECT_TRUE(cell(row, "reason").starts_with("unreliable: measure again; the ")) << cell(row, "reason");
   }
   EXPECT_EQ(cell(2, "verdict"), "faster");
-  const auto series = speedup_series({noisy, passed("linear", 2, 1.4)}, Against::kBestRival);
-  EXPECT_EQ(series.at(0).unreliable, (std::vector<bool>{false, true}));
 }
 
 TEST(SweepRows, AFailedProofHasNoTimeAndNoSpeedup) {
@@ -72,34 +70,6 @@ TEST(SweepRows, AFailedProofHasNoTimeAndNoSpeedup) {
   EXPECT_EQ(table.cell(0, table.column("verdict")), "fail");
   EXPECT_EQ(table.cell(0, table.column("reason")), "member 2 is off by 0.5");
   EXPECT_EQ(meaning("fail"), Meaning::kBroken);
-  const auto series = speedup_series({failed("linear", 4)}, Against::kEager);
-  ASSERT_EQ(series.size(), 1u);
-  EXPECT_TRUE(series[0].n.empty());
-  EXPECT_EQ(series[0].broken, (std::vector<double>{4}));
-}
-
-TEST(SweepRows, CurvesAreInOrderOfNAndNamedByWhatDiffers) {
-  std::vector<CaseRecord> cases = {passed("linear", 8, 2), passed("linear", 2, 1), passed("resblock", 2, 3)};
-  auto other = passed("linear", 2, 4);
-  other.strategy = "einsum";
-  cases.push_back(other);
-  const auto series = speedup_series(cases, Against::kBestRival);
-  ASSERT_EQ(series.size(), 3u);
-  EXPECT_EQ(series[0].n, (std::vector<double>{2, 8}));
-  EXPECT_EQ(series[0].value, (std::vector<double>{1, 2}));
-  EXPECT_EQ(series[0].title, "linear, auto");
-  EXPECT_EQ(series[1].title, "resblock, auto");
-  EXPECT_EQ(series[2].title, "linear, einsum");
-  EXPECT_EQ(speedup_series(cases, Against::kEager)[0].value, (std::vector<double>{2, 4}));
-  EXPECT_EQ(speedup_series(cases, Against::kEager, 1).size(), 1u);
-}
-
-TEST(SweepRows, ALonelySpeedupHasNoBand) {
-  auto record = passed("linear", 4, 2);
-  record.speedup = {2.0};
-  const auto series = speedup_series({record}, Against::kEager);
-  EXPECT_EQ(series[0].low, series[0].value);
-  EXPECT_EQ(series[0].high, series[0].value);
 }
 
 TEST(SweepProgress, IsReadFromTheLinesOfTheProgram) {

@@ -15,9 +15,9 @@ namespace {
 
 // Sanitized code is several times slower: there the figures only guard against another order of growth.
 #if defined(__SANITIZE_ADDRESS__)
-constexpr double kSlower = 10;
+constexpr double kTimelineSlower = 10;
 #else
-constexpr double kSlower = 1;
+constexpr double kTimelineSlower = 1;
 #endif
 
 using profiler::Structure;
@@ -188,7 +188,7 @@ TEST(Timeline, AMillionEventsAreCutDownInAFractionOfAFrame) {
     view.zoom(1.5, 700);
   }
   EXPECT_LE(most, 4u * (static_cast<std::size_t>(kPixels) + 2));
-  EXPECT_LT(worst, 4 * kSlower * wide::test::slowness()) << "milliseconds";
+  EXPECT_LT(worst, 4 * kTimelineSlower * wide::test::slowness()) << "milliseconds";
   RecordProperty("worst_ms", std::to_string(worst));
 
   Search search;
@@ -196,7 +196,7 @@ TEST(Timeline, AMillionEventsAreCutDownInAFractionOfAFrame) {
   search.look_for("op49", loaded.timeline, loaded.traces);
   const double search_ms = 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   EXPECT_GT(search.found(), 1000u);
-  EXPECT_LT(search_ms, 50 * kSlower * wide::test::slowness()) << "milliseconds";
+  EXPECT_LT(search_ms, 50 * kTimelineSlower * wide::test::slowness()) << "milliseconds";
 }
 
 }  // namespace

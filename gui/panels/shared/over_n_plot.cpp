@@ -1,4 +1,5 @@
-// Speed-up over N: both axes base-2 logarithms, so that twice as fast is as far up as half as fast is down.
+#include "gui/panels/shared/over_n_plot.h"
+
 #include <implot.h>
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <cstdio>
 
 #include "gui/icons.h"
-#include "gui/panels/sweep/sweep_panel.h"
 #include "gui/views/quantity.h"
 #include "results/reliability.h"
 
@@ -29,30 +29,6 @@ Drawn logarithms(const Series& series) {
   return drawn;
 }
 
-struct Limits {
-  double n_low = 1, n_high = 2, low = 0, high = 0;  ///< logarithms; no speed-up (1x) is always in sight
-};
-
-Limits limits_of(const std::vector<Series>& all) {
-  Limits limits;
-  bool first = true;
-  const auto take_n = [&](double n) {
-    limits.n_low = first ? std::log2(n) : std::min(limits.n_low, std::log2(n));
-    limits.n_high = first ? std::log2(n) : std::max(limits.n_high, std::log2(n));
-    first = false;
-  };
-  for (const auto& series : all) {
-    for (const double n : series.n) take_n(n);
-    for (const double n : series.broken) take_n(n);
-    for (const double low : series.low) limits.low = std::min(limits.low, std::log2(low));
-    for (const double high : series.high) limits.high = std::max(limits.high, std::log2(high));
-  }
-  const double margin = std::max(0.12, 0.08 * (limits.high - limits.low));
-  limits.low -= margin, limits.high += margin;
-  limits.n_low -= 0.3, limits.n_high += 0.3;
-  return limits;
-}
-
 int show_n(double value, char* text, int size, void*) {
   const double n = std::exp2(value);
   if (std::abs(n - std::round(n)) > 1e-6 * n)
@@ -60,33 +36,30 @@ int show_n(double value, char* text, int size, void*) {
   return std::snprintf(text, static_cast<std::size_t>(size), "%.0f", n);
 }
 
-int show_times(double value, char* text, int size, void*) {
-  const double ratio = std::exp2(value);
-  return std::snprintf(text, static_cast<std::size_t>(size), "%s×", three_figures(ratio).c_str());
+int show_value(double value, char* text, int size, void* data) {
+  const auto what = *static_cast<const OverN*>(data);
+  return std::snprintf(text, static_cast<std::size_t>(size), "%s", tick_text(what, std::exp2(value)).c_str());
 }
 
-void setup(const Ui& ui, const std::vector<Series>& all, bool fit) {
-  const auto limits = limits_of(all);
+void setup(OverNPlot& plot, const Ui& ui, float height) {
+  const auto seen = bounds(plot.series, plot.what);
+  const double low = std::log2(seen.low), high = std::log2(seen.high);
   ImPlot::SetupAxes("members N", nullptr, ImPlotAxisFlags_NoHighlight, ImPlotAxisFlags_NoHighlight);
-  ImPlot::SetupAxesLimits(limits.n_low, limits.n_high, limits.low, limits.high,
-                          fit ? ImPlotCond_Always : ImPlotCond_Once);
+  ImPlot::SetupAxesLimits(std::log2(seen.n_low), std::log2(seen.n_high), low, high,
+                          plot.fit ? ImPlotCond_Always : ImPlotCond_Once);
   std::vector<double> n_ticks, ticks;
-  for (double n = std::floor(limits.n_low); n <= limits.n_high + 1; ++n) n_ticks.push_back(std::max(0.0, n));
-  const double span = limits.high - limits.low;
-  // As many as stand above one another, at powers of two or simple parts of them.
-  const double room = std::max(2.0, ImGui::GetContentRegionAvail().y / (2.2 * em()));
-  double step = 0.0625;
-  while (span / step > room) step *= 2;
-  for (double at = std::floor(limits.low / step) * step; at <= limits.high + step; at += step)
-    ticks.push_back(at);
+  for (double n = 0; n <= std::log2(seen.n_high) + 1; ++n) n_ticks.push_back(n);
+  // As many as stand above one another.
+  const auto room = static_cast<std::size_t>(std::max(2.0F, height / (2.2F * em())));
+  for (const double at : value_ticks(plot.what, seen.low, seen.high, room)) ticks.push_back(std::log2(at));
   ImPlot::SetupAxisFormat(ImAxis_X1, show_n);
-  ImPlot::SetupAxisFormat(ImAxis_Y1, show_times);
+  ImPlot::SetupAxisFormat(ImAxis_Y1, show_value, &plot.what);
   ImPlot::SetupAxisTicks(ImAxis_X1, n_ticks.data(), static_cast<int>(n_ticks.size()));
   ImPlot::SetupAxisTicks(ImAxis_Y1, ticks.data(), static_cast<int>(ticks.size()));
   ImPlot::SetupLegend(ImPlotLocation_East, ImPlotLegendFlags_Outside);
   ImPlot::SetupFinish();
-  // The line of no speed-up.
-  const double one = 0;
+  if (!is_speedup(plot.what)) return;
+  const double one = 0;  // the line of no speed-up
   ImPlot::PlotInfLines(
       "##one", &one, 1,
       ImPlotSpec(
@@ -125,7 +98,22 @@ void draw_bars(const Ui& ui, const Series& series, const Drawn& drawn, const ImV
   ImPlot::PopPlotClipRect();
 }
 
-void draw_series(const Ui& ui, const Series& series, std::size_t index) {
+// Where a curve passes 1: from there on it pays to run wide, or no longer.
+void draw_crossings(const Series& series, const ImVec4& colour) {
+  auto* list = ImPlot::GetPlotDrawList();
+  ImPlot::PushPlotClipRect();
+  for (const double n : crossings(series)) {
+    const auto at = ImPlot::PlotToPixels(std::log2(n), 0.0);
+    const float side = 0.45F * em();
+    list->AddTriangleFilled({at.x, at.y}, {at.x - side, at.y + 1.6F * side},
+                            {at.x + side, at.y + 1.6F * side}, packed(colour));
+    const auto text = "N = " + three_figures(n);
+    list->AddText({at.x + 1.2F * side, at.y + 0.3F * side}, packed(colour), text.c_str());
+  }
+  ImPlot::PopPlotClipRect();
+}
+
+void draw_series(const Ui& ui, const Series& series, std::size_t index, OverN what) {
   constexpr std::array kMarkers = {ImPlotMarker_Circle, ImPlotMarker_Square, ImPlotMarker_Diamond,
                                    ImPlotMarker_Up,     ImPlotMarker_Down,   ImPlotMarker_Left};
   const auto colour = ui.theme.of_series(index);
@@ -140,9 +128,12 @@ void draw_series(const Ui& ui, const Series& series, std::size_t index) {
                                 kMarkers[index % kMarkers.size()], ImPlotProp_MarkerSize, 0.28F * em(),
                                 ImPlotProp_MarkerFillColor, colour, ImPlotProp_MarkerLineColor, colour));
   draw_bars(ui, series, drawn, colour);
+  if (is_speedup(what)) draw_crossings(series, colour);
   draw_unreliable(ui, series, drawn);
   std::vector<double> x, y;
-  for (const double n : series.broken) x.push_back(std::log2(n)), y.push_back(0);
+  // At the line of no speed-up, or else where nothing is.
+  const double level = is_speedup(what) ? 0 : ImPlot::GetPlotLimits().Y.Min;
+  for (const double n : series.broken) x.push_back(std::log2(n)), y.push_back(level);
   if (x.empty()) return;
   ImPlot::PlotScatter(
       "did not pass", x.data(), y.data(), static_cast<int>(x.size()),
@@ -152,7 +143,7 @@ void draw_series(const Ui& ui, const Series& series, std::size_t index) {
 }
 
 // What stands nearest to the mouse, within reach.
-void draw_nearest(const std::vector<Series>& all) {
+void draw_nearest(const std::vector<Series>& all, OverN what) {
   if (!ImPlot::IsPlotHovered()) return;
   const auto mouse = ImGui::GetMousePos();
   float best = 1.2F * em();
@@ -166,7 +157,11 @@ void draw_nearest(const std::vector<Series>& all) {
       best = distance;
       text = series.title;
       text.append("\nN = ").append(show_count({series.n[i]})).append("\n");
-      text.append(show_ratio({series.value[i], series.low[i], series.high[i]})).append(", 95 %");
+      const bool band = series.low[i] < series.high[i];
+      text.append(show(what, band ? profiler::Interval{series.value[i], series.low[i], series.high[i]}
+                                  : profiler::Interval{series.value[i]}));
+      if (band) text.append(", 95 %");
+      if (series.unreliable[i]) text.append("\n").append(results::kUnreliable);
     }
   }
   if (text.empty()) return;
@@ -177,15 +172,37 @@ void draw_nearest(const std::vector<Series>& all) {
 
 }  // namespace
 
-void draw_plot(SweepPanel& panel, const Ui& ui, float height) {
+bool choose_over_n(OverNPlot& plot) {
+  auto which = static_cast<int>(plot.what);
+  ImGui::SetNextItemWidth(11 * em());
+  if (!combo("##over_n", which,
+             {name(OverN::kOverEager), name(OverN::kOverBestRival), name(OverN::kTime),
+              name(OverN::kThroughput), name(OverN::kMemory)}))
+    return false;
+  plot.what = static_cast<OverN>(which);
+  plot.fit = true;
+  return true;
+}
+
+void draw_over_n(OverNPlot& plot, const Ui& ui, float height) {
+  const bool points =
+      std::any_of(plot.series.begin(), plot.series.end(), [](const Series& one) { return !one.n.empty(); });
+  if (!points && plot.what == OverN::kMemory)
+    return faint_text(ui, "No peak memory is stored with these cases.");
+  if (plot.what == OverN::kMemory) {
+    constexpr const char* kOfWhat =
+        "Of the whole process that measured: libraries and rivals too; on a GPU, of its memory.";
+    faint_text(ui, kOfWhat);
+    height = std::max(4 * em(), height - ImGui::GetTextLineHeightWithSpacing());
+  }
   // New cases bring everything into view; apart from that the person's zoom stays.
-  if (!ImPlot::BeginPlot("##speedup", {-1, height}, ImPlotFlags_NoMouseText)) return;
-  setup(ui, panel.series, panel.fit);
-  panel.fit = false;
-  for (std::size_t i = 0; i < panel.series.size(); ++i) draw_series(ui, panel.series[i], i);
-  draw_nearest(panel.series);
+  if (!ImPlot::BeginPlot("##over_n_plot", {-1, height}, ImPlotFlags_NoMouseText)) return;
+  setup(plot, ui, height);
+  plot.fit = false;
+  for (std::size_t i = 0; i < plot.series.size(); ++i) draw_series(ui, plot.series[i], i, plot.what);
+  draw_nearest(plot.series, plot.what);
   ImPlot::EndPlot();
-  panel.picture.area(ui, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  plot.picture.area(ui, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
 }
 
 }  // namespace wide::gui
