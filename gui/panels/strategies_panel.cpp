@@ -329,7 +329,7 @@ void draw_bar(StrategiesPanel& panel, Workbench& bench, const Ui& ui) {
   same_line_if_fits("mode reduce-overhead");
   ImGui::SetNextItemWidth(std::min(11 * em(), ImGui::GetContentRegionAvail().x));
   if (begin_combo("##mode", "mode " + session.wish.mode)) {
-    for (const char* mode : {"eager", "reduce-overhead"}) {
+    for (const char* mode : {"eager", "default", "reduce-overhead"}) {
       if (ImGui::Selectable(mode, session.wish.mode == mode)) session.wish.mode = mode;
     }
     ImGui::EndCombo();
