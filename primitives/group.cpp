@@ -59,9 +59,11 @@ Kernel prepare_tiles(const Call& call, const Offer& offer) {
   return keep_promises(call, offer,
                        [=, operands = call.operands, program = program_of(*call.node.bodies[0])](
                            std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-                         std::vector<at::Tensor> aligned(in.begin(), in.end());
-                         for (std::size_t i = 0; front && i < in.size(); ++i) {
-                           if (operands[i].mapped) aligned[i] = align_front(in[i], operands[i].type, rank);
+                         std::vector<at::Tensor> aligned;
+                         for (std::size_t i = 0; i < in.size(); ++i) {
+                           const auto& one = aligned.emplace_back(in[i].resolve_neg());
+                           if (front && operands[i].mapped)
+                             aligned[i] = align_front(one, operands[i].type, rank);
                          }
                          out[0] = program.run(aligned);
                        });

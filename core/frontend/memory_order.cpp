@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <string_view>
@@ -213,11 +214,12 @@ bool is_strided(std::string_view op) {
 
 namespace {
 
-// Their results are views of some operands and copies of others.
-bool copies_sometimes(std::string_view op) {
-  static constexpr std::array<std::string_view, 7> kOps = {
-      "aten.reshape", "aten.contiguous.", "aten.flatten.", "aten.ravel.",
-      "aten.to.",     "aten.type_as.",    "aten.resolve_"};
+// Their results are views of some operands and copies of others, or views that compute.
+bool is_no_plain_view(std::string_view op) {
+  static constexpr std::array<std::string_view, 13> kOps = {
+      "aten.conj.",     "aten._conj",    "aten._neg_view",   "aten.adjoint.", "aten.mH.",
+      "aten.matrix_H.", "aten.reshape",  "aten.contiguous.", "aten.flatten.", "aten.ravel.",
+      "aten.to.",       "aten.type_as.", "aten.resolve_"};
   return std::any_of(kOps.begin(), kOps.end(), [&](std::string_view one) { return op.starts_with(one); });
 }
 
@@ -226,7 +228,7 @@ ValueId owner_of(const Graph& graph, ValueId id) {
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
     if (std::ranges::find(node->results, id) == node->results.end()) continue;
     const auto op = find_operator(node->op);
-    if (!op || op->schema().is_mutable() || copies_sometimes(node->op) || node->arguments.empty()) return id;
+    if (!op || op->schema().is_mutable() || is_no_plain_view(node->op) || node->arguments.empty()) return id;
     const auto* alias = op->schema().returns()[0].alias_info();
     const auto* from = node->arguments[0].ref();
     const auto dtype = [&](ValueId value) {
@@ -239,28 +241,52 @@ ValueId owner_of(const Graph& graph, ValueId id) {
   return id;
 }
 
-// as_strided of a view, as one of the tensor it is a view of; false where that does not lie side by side.
-bool reads_owner(const Graph& graph, Node& strided, const MetaOf& meta_of) {
-  constexpr std::size_t kOffset = 3;
+// Where as_strided begins in the tensor that its operand is a view of, and that tensor; nothing where that
+// does not lie side by side, and where the operand is read from its own beginning.
+struct Beginning {
+  ValueId owner;
+  std::int64_t offset;
+};
+std::optional<Beginning> beginning_of(const Graph& graph, const Node& strided, const MetaOf& meta_of) {
   const auto* from = strided.arguments[0].ref();
-  const auto owner = from ? owner_of(graph, from->id) : ValueId{-1};
-  if (strided.op != "aten.as_strided.default" || !from || owner == from->id) return false;
+  const auto& offset = strided.arguments[3];
+  if (strided.op != "aten.as_strided.default" || !from) return std::nullopt;
+  const auto owner = owner_of(graph, from->id);
+  if (owner == from->id && offset.is_none()) return std::nullopt;
   const auto *view = meta_of(from->id), *whole = meta_of(owner);
-  if (!view || !whole || !memory_order(whole).contiguous()) return false;
-  const auto* given = std::get_if<std::int64_t>(&strided.arguments[kOffset].value);
+  if (!view || !whole || !memory_order(whole).contiguous()) return std::nullopt;
   const auto* own = std::get_if<std::int64_t>(&view->storage_offset);
+  const auto* given = offset.is_none() ? own : std::get_if<std::int64_t>(&offset.value);
   const auto* first = std::get_if<std::int64_t>(&whole->storage_offset);
-  if (!first || (given == nullptr && (!own || !strided.arguments[kOffset].is_none()))) return false;
-  strided.arguments[kOffset] = {(given ? *given : *own) - *first};
-  strided.arguments[0] = {ValueRef{owner}};
-  return true;
+  if (!first || !given || *given < *first) return std::nullopt;
+  return Beginning{owner, *given - *first};
+}
+
+// Offsets count from the beginning of a storage, which members may share: the strides go over what follows
+// the beginning.
+void read_from(const Beginning& beginning, Graph& graph, Node strided, const NewValue& new_value) {
+  const auto name = graph.values[static_cast<std::size_t>(beginning.owner)].name;
+  const auto flat = new_value(name + "_flat", std::nullopt), rest = new_value(name + "_rest", std::nullopt);
+  const Argument zero{std::int64_t{0}}, one{std::int64_t{1}}, end{std::numeric_limits<std::int64_t>::max()};
+  graph.nodes.push_back({"aten.reshape.default",
+                         {{ValueRef{beginning.owner}}, {Argument::List{{std::int64_t{-1}}}}},
+                         {flat},
+                         strided.module_path});
+  graph.nodes.push_back({"aten.slice.Tensor",
+                         {{ValueRef{flat}}, zero, {beginning.offset}, end, one},
+                         {rest},
+                         strided.module_path});
+  strided.arguments[0] = {ValueRef{rest}};
+  strided.arguments[3] = {};
+  graph.nodes.push_back(std::move(strided));
 }
 
 }  // namespace
 
 void add_strided(Graph& graph, Node strided, const MetaOf& meta_of, const NewValue& new_value,
                  bool may_copy) {
-  if (reads_owner(graph, strided, meta_of)) return graph.nodes.push_back(std::move(strided));
+  if (const auto beginning = beginning_of(graph, strided, meta_of))
+    return read_from(*beginning, graph, std::move(strided), new_value);
   const auto* from = strided.arguments[0].ref();
   const auto order = memory_order(from ? meta_of(from->id) : nullptr);
   if (!order.turned || !may_copy) return graph.nodes.push_back(std::move(strided));

@@ -47,7 +47,22 @@ class Grouper {
     if (node.results.size() != 1 || node.results[0] < 0) return false;
     const auto& state = states_[at(node.results[0])];
     if (!state.mapped || state.constant) return false;
-    return !wanted_strategy(choice_, graph_, node, find_primitive(node.op)).must && group_step(graph_, node);
+    const auto wanted = wanted_strategy(choice_, graph_, node, find_primitive(node.op));
+    return (!wanted.must || is_of_groups(wanted.name)) && group_step(graph_, node);
+  }
+
+  // The user chose it for a group that bears the node's name.
+  static bool is_of_groups(const std::string& strategy) {
+    return std::ranges::any_of(find_primitive(kGroup)->strategies,
+                               [&](const Strategy& one) { return one.name == strategy; });
+  }
+
+  // A group gives numbers, not masks, and the strategy that was chosen for it by name is its own.
+  bool may_end(const Node& node) const {
+    return concrete(graph_.values[at(node.results[0])]).dtype == at::kFloat;
+  }
+  bool must_end(const Node& node) const {
+    return wanted_strategy(choice_, graph_, node, find_primitive(node.op)).must;
   }
 
   // From the last node to the first: a node joins the group that all its readers are in.
@@ -60,14 +75,15 @@ class Grouper {
       if (!may_join(graph_.nodes[i])) continue;
       const auto result = at(graph_.nodes[i].results[0]);
       const auto& all = readers[result];
-      const bool inside = !all.empty() && std::ssize(all) == connections_.reads[result];
+      const bool inside =
+          !all.empty() && std::ssize(all) == connections_.reads[result] && !must_end(graph_.nodes[i]);
       const auto last = inside ? last_of_[all[0]] : i;
       const auto group = members_.find(last);
       if (inside && group != members_.end() && group->second.size() < kMostSteps &&
           std::ranges::all_of(all, [&](std::size_t reader) { return last_of_[reader] == last; }) &&
           same_shape(graph_.nodes[i], graph_.nodes[last]))
         last_of_[i] = last;
-      members_[last_of_[i]].push_back(i);
+      if (last_of_[i] != i || may_end(graph_.nodes[i])) members_[last_of_[i]].push_back(i);
     }
   }
 
@@ -93,6 +109,7 @@ class Grouper {
         operands.push_back(rewriter_.bound(id));
       });
       auto node = graph_.nodes[*i];
+      node.module_path.clear();  // equal groups of several layers are equal
       for (auto& argument : node.arguments)
         map_uses(argument, [&](ValueId id) { return Argument{ValueRef{inner.at(id)}}; });
       node.results[0] = inner[graph_.nodes[*i].results[0]] = typed("y", graph_.nodes[*i].results[0]);

@@ -119,7 +119,8 @@ std::optional<GroupStep> step_of(const Node& node) {
 // ATen refuses numbers that float32 cannot hold.
 bool fits(const Graph& graph, const Argument& operand, bool mask) {
   if (!operand.ref())
-    return !mask && (std::isinf(*number(operand)) || std::isfinite(static_cast<float>(*number(operand))));
+    return !mask &&
+           (std::isinf(*number(operand)) || std::abs(*number(operand)) <= std::numeric_limits<float>::max());
   const auto& value = graph.values[static_cast<std::size_t>(operand.ref()->id)];
   return value.tensor && concrete(value).dtype == (mask ? at::kBool : at::kFloat);
 }

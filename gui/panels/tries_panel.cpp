@@ -80,8 +80,8 @@ void keep_up(TriesPanel& panel, const std::vector<Try>& tries) {
   panel.table = tries_table(tries);
   panel.compared.reset();
   panel.view.refit = panel.compared_view.refit = true;
-  panel.first = std::min(panel.first, tries.size() - 1),
-  panel.second = std::min(panel.second, tries.size() - 1);
+  const auto last = tries.empty() ? 0 : tries.size() - 1;
+  panel.first = std::min(panel.first, last), panel.second = std::min(panel.second, last);
 }
 
 void draw_two(TriesPanel& panel, const Ui& ui) {
@@ -112,11 +112,13 @@ void add_commands(const std::shared_ptr<TriesPanel>& panel, Workbench& bench) {
       {.id = "tries.take",
        .title = "Choose what the marked try has",
        .icon = icon::kReset,
-       .run = [panel, &bench](const std::string&) { bench.session.wish = panel->shown[panel->first].wish; },
+       .run = [panel,
+               &bench](const std::string&) { bench.session.wish = bench.session.tries[panel->first].wish; },
        .refuse =
            [panel, &bench] {
-             if (panel->first >= panel->shown.size()) return "no try is marked";
-             return panel->shown[panel->first].wish == bench.session.wish ? "it is what is chosen now" : "";
+             const auto& tries = bench.session.tries;
+             if (panel->first >= tries.size()) return "no try is marked";
+             return tries[panel->first].wish == bench.session.wish ? "it is what is chosen now" : "";
            }});
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <set>
 
 #include "formats/error.h"
 #include "results/table.h"
@@ -25,14 +27,12 @@ Trace without_slices(const Trace& trace) {
 }
 
 // Passes that lie wholly within, by number.
-std::vector<bool> whole_passes(const Trace& trace, std::int64_t from, std::int64_t to) {
-  std::vector<bool> whole;
+std::set<std::int64_t> whole_passes(const Trace& trace, std::int64_t from, std::int64_t to) {
+  std::set<std::int64_t> whole;
   for (std::size_t i = 0; i < trace.slices.size(); ++i) {
     const auto pass = trace.slices.pass(i);
     if (trace.slices.kind(i) != Kind::kPass || pass < 0) continue;
-    const auto at = static_cast<std::size_t>(pass);
-    if (whole.size() <= at) whole.resize(at + 1, false);
-    whole[at] = trace.slices.start(i) >= from && trace.slices.end(i) <= to;
+    if (trace.slices.start(i) >= from && trace.slices.end(i) <= to) whole.insert(pass);
   }
   return whole;
 }
@@ -40,15 +40,14 @@ std::vector<bool> whole_passes(const Trace& trace, std::int64_t from, std::int64
 Trace cut(const Trace& trace, std::int64_t from, std::int64_t to) {
   auto result = without_slices(trace);
   const auto whole = whole_passes(trace, from, to);
-  result.passes = std::count(whole.begin(), whole.end(), true);
+  result.passes = std::ssize(whole);
   std::vector<profiler::NameId> names(trace.names.size(), 0);
   for (std::size_t i = 0; i < names.size(); ++i)
     names[i] = result.names.intern(trace.names[static_cast<profiler::NameId>(i)]);
   for (std::size_t i = 0; i < trace.slices.size(); ++i) {
     Slice slice = trace.slices[i];
     if (slice.start < from || slice.start >= to) continue;
-    const bool counts = slice.pass >= 0 && static_cast<std::size_t>(slice.pass) < whole.size() &&
-                        whole[static_cast<std::size_t>(slice.pass)];
+    const bool counts = whole.contains(slice.pass);
     if (slice.kind == Kind::kPass && !counts) continue;
     // Where there is a whole pass, what belongs to a part of one does not count.
     if (result.passes > 0 && !counts) continue;

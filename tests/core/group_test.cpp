@@ -83,6 +83,27 @@ TEST(Group, OtherTypesAndShapesStayOutside) {
   for (const auto& op : ops_in(architecture, in_mode(Mode::kDefault))) EXPECT_NE(op, kGroup);
 }
 
+TEST(Group, AMaskIsNoResultOfAGroup) {
+  zoo::Builder b("mask");
+  const auto x = b.input("x", normal({5, 7}));
+  const auto y = b.op("aten.sin.default", {ref(b.op("aten.mul.Tensor", {ref(x), {2.0}}))});
+  const auto mask = b.op("aten.gt.Scalar", {ref(y), {0.25}});
+  b.output(b.op("aten.logical_not.default", {ref(mask)}));
+  const auto architecture = b.take();
+  EXPECT_THAT(ops_in(architecture, in_mode(Mode::kDefault)),
+              ElementsAre(kGroup, "aten.gt.Scalar", "aten.logical_not.default"));
+  auto model = wide_model(architecture, kMembers, in_mode(Mode::kDefault));
+  EXPECT_EQ(model.forward(wide_inputs(architecture, kMembers))[0].member(0).scalar_type(), at::kBool);
+}
+
+TEST(Group, AStrategyCanBeNamedForOne) {
+  const auto architecture = gated();
+  auto model = wide_model(architecture, kMembers, in_mode(Mode::kDefault, "%add=one_by_one"));
+  const auto& built = model.build(wide_inputs(architecture, kMembers));
+  EXPECT_THAT(ops(built.optimized), ElementsAre(kGroup));
+  EXPECT_THAT(strategies(built), ElementsAre("one_by_one"));
+}
+
 TEST(Group, NumbersThatFloat32CannotHoldAreRefusedAsByATen) {
   zoo::Builder b("huge");
   const auto x = b.input("x", normal({5, 7}));

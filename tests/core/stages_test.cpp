@@ -180,8 +180,11 @@ TEST(Capture, StridesOfAViewCountInTheMemoryItIsAViewOf) {
     const auto graph = capture(program, "m");
     const auto found = std::ranges::find(graph.nodes, "aten.as_strided.default", &Node::op);
     ASSERT_NE(found, graph.nodes.end());
-    EXPECT_EQ(found->arguments[0], Argument{ValueRef{graph.nodes[0].results[0]}});
-    EXPECT_EQ(found->arguments[3], Argument{std::int64_t{0}});
+    // The first layer's result, in a row and from its first number.
+    EXPECT_THAT(std::vector(found - 2, found), ElementsAre(testing::Field(&Node::op, "aten.reshape.default"),
+                                                           testing::Field(&Node::op, "aten.slice.Tensor")));
+    EXPECT_EQ((found - 2)->arguments[0], Argument{ValueRef{graph.nodes[0].results[0]}});
+    EXPECT_EQ((found - 1)->arguments[2], Argument{std::int64_t{0}});
   }
 }
 

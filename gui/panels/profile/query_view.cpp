@@ -80,7 +80,9 @@ void ask(const Shared& panel, Workbench& bench) {
           };
         } catch (const Error& error) {
           if (error.stage() != "sql") throw;
-          return [panel, fault = std::string(error.what())] { panel->query.fault = fault; };
+          return [panel, data, fault = std::string(error.what())] {
+            if (panel->data == data) panel->query.fault = fault;
+          };
         }
       });
 }

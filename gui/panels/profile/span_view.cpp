@@ -30,6 +30,17 @@ void mark(ProfilePanel& panel) {
   }
 }
 
+// Explains `part`, or everything. It may have fewer rivals than what was shown before.
+void show(ProfilePanel& panel, std::shared_ptr<ProfileData> part) {
+  panel.span.part = std::move(part);
+  panel.span.of = nullptr;
+  panel.comparison = 0;
+  auto& data = explained(panel);
+  if (data.comparisons.empty()) return;
+  data.nodes = node_table(data.comparisons[0]);
+  data.nodes.filter(panel.nodes.filter);
+}
+
 void explain(const Shared& panel, Workbench& bench) {
   const auto data = panel->data;
   const auto stretch = *panel->timeline.measured;
@@ -42,7 +53,7 @@ void explain(const Shared& panel, Workbench& bench) {
                          }));
                      return [panel, data, stretch, part] {
                        if (panel->data != data) return;  // another trace was opened
-                       panel->span.part = part;
+                       show(*panel, part);
                        panel->span.stretch = stretch;
                        panel->raise = ProfileTab::kKernels;
                      };
@@ -94,7 +105,7 @@ void add_span_commands(const Shared& panel, Workbench& bench) {
       });
   add(
       "profile.explain_all", "Profile: kernels, gain and limits of everything",
-      [panel] { panel->span.part.reset(); },
+      [panel] { show(*panel, nullptr); },
       [panel]() -> std::string { return panel->span.part ? "" : "all is shown already"; });
   add(
       "profile.slowest", "Timeline: the slowest work, then the next slower to end (S)",
