@@ -176,16 +176,8 @@ void check_integrity(SQLite::Database& db, const fs::path& path, OpenMode mode) 
   if (!in_part) remember_whole(path, state);
 }
 
-void check_schema(SQLite::Database& db, const fs::path& path, int version, std::span<const Migration> known) {
-  const auto foreign = foreign_object(db, version, known);
-  if (!foreign.empty()) {
-    throw Error("store", path.string() + ": its schema was changed: " + foreign +
-                             "; restore a backup (`widebench runs restore`), or choose another --db");
-  }
-}
-
-/// A file of ours has our application_id; an empty one may become ours. Whether it is empty is looked at
-/// first: another process that makes it ours in between is then seen by the other two.
+/// A file of ours has our application_id; an empty one may become ours. To be called in a transaction:
+/// another process may be making it ours.
 int checked_version(SQLite::Database& db, const fs::path& path, int current) {
   const bool empty = db.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
   const auto application = static_cast<std::uint32_t>(pragma(db, "application_id"));
@@ -196,6 +188,18 @@ int checked_version(SQLite::Database& db, const fs::path& path, int current) {
   }
   if (application != 0 || version != 0 || !empty) refuse_foreign(path);
   return 0;
+}
+
+/// The version, if all that is in the file is of it.
+int checked_schema(SQLite::Database& db, const fs::path& path, std::span<const Migration> known) {
+  const SQLite::Transaction reading(db);
+  const int version = checked_version(db, path, known.back().version);
+  const auto foreign = foreign_object(db, version, known);
+  if (!foreign.empty()) {
+    throw Error("store", path.string() + ": its schema was changed: " + foreign +
+                             "; restore a backup (`widebench runs restore`), or choose another --db");
+  }
+  return version;
 }
 
 /// Applies what is missing in one transaction. It always writes the version, which proves that the file can
@@ -217,7 +221,11 @@ void apply(SQLite::Database& db, const fs::path& path, std::span<const Migration
 }
 
 void migrate(SQLite::Database& db, const fs::path& path, std::span<const Migration> known) {
-  const int before = checked_version(db, path, known.back().version);
+  const auto version = [&] {
+    const SQLite::Transaction reading(db);
+    return checked_version(db, path, known.back().version);
+  };
+  const int before = version();
   if (before > 0 && before < known.back().version)
     copy_database(db, path.string() + ".schema-" + std::to_string(before) + ".bak");
   apply(db, path, known);
@@ -256,8 +264,7 @@ SQLite::Database open_read_only(const fs::path& path, OpenMode mode, std::span<c
     make_patient(db);
     make_safe(db);
     const TimeLimit limit(db, time_allowed(path));
-    const int version = checked_version(db, path, current);
-    check_schema(db, path, version, known);
+    const int version = checked_schema(db, path, known);
     check_integrity(db, path, mode);
     return version == current ? std::move(db) : updated_copy(db, path, known);
   };
@@ -287,7 +294,7 @@ SQLite::Database open_read_write(const fs::path& path, std::int64_t max_bytes, b
   if (existed) {
     // A version in the WAL only: leave that where it is, too.
     sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-    check_schema(db, path, checked_version(db, path, known.back().version), known);
+    (void)checked_schema(db, path, known);
     check_integrity(db, path, OpenMode::kReadWrite);
     sqlite3_db_config(db.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   }
@@ -354,9 +361,10 @@ Condition condition_of(const fs::path& path) {
     try {
       SQLite::Database db(fs::absolute(path).string(), SQLite::OPEN_READONLY, kBusyMs);
       make_safe(db);
+      const TimeLimit limit(db, time_allowed(path));
+      const SQLite::Transaction reading(db);  // all of one moment
       const auto version = pragma(db, "user_version");
       const auto application = static_cast<std::uint32_t>(pragma(db, "application_id"));
-      const TimeLimit limit(db, time_allowed(path));
       const bool is_ours = application == kApplicationId && version <= current;
       if (is_ours && !foreign_object(db, static_cast<int>(version), migrations()).empty())
         return Condition::kDamaged;
