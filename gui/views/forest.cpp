@@ -23,11 +23,11 @@ const char* colour_of(const std::string& word) {
     case Meaning::kGood:
       return "#007a58";
     case Meaning::kBad:
+    case Meaning::kBroken:
       return "#b84700";
     case Meaning::kSame:
       return "#59636e";
     case Meaning::kUnclear:
-    case Meaning::kBroken:
       break;
   }
   return "#8a6100";

@@ -122,9 +122,14 @@ def overlaps(function, arguments, named):
 def infinite_over_padding(name, arguments):
     """Whether a convolution multiplies the zeros of its padding by an infinity or NaN: some of ATen's algorithms leave those products
     out, others do not, and which one runs hangs on sizes and processor."""
-    if "conv" not in name:
+    backward = name == "convolution_backward"
+    if not backward and name != "convolution":
         return False
-    multiplied = arguments[::2][:2] if name.startswith("convolution_backward") else arguments[1:2]  # the gradient and the weights
+    # A backward pass and a transposed convolution pad by themselves.
+    padding, transposed = arguments[5 if backward else 4], arguments[7 if backward else 6]
+    if not backward and not transposed and not any(padding):
+        return False
+    multiplied = (arguments[0], arguments[2]) if backward else arguments[1:2]  # the gradient and the weights
     return any(isinstance(tensor, torch.Tensor) and not tensor.isfinite().all() for tensor in multiplied)
 
 
