@@ -61,10 +61,11 @@ namespace wide::kernels {
   y = y * t - 1.26551223F;
   return t * exp_of(y - x * x);
 }
-/// NaN for both infinities, as in ATen.
-[[gnu::always_inline]] inline float gelu_of(float x) {
+/// `of_infinity`: gelu(+Inf), see gelu_of_infinity(); gelu(-Inf) is NaN, as in ATen.
+[[gnu::always_inline]] inline float gelu_of(float x, float of_infinity) {
   const float size = std::fabs(x), tail = 0.5F * size * erfc_of(size * 0.70710678118654752440F);
-  return (x > 0 ? x : 0.0F) - tail;
+  const float y = (x > 0 ? x : 0.0F) - tail;
+  return x == std::numeric_limits<float>::infinity() ? of_infinity : y;
 }
 [[gnu::always_inline]] inline float gelu_tanh_of(float x) {
   return 0.5F * x * (1.0F + tanh_of(0.79788456080286535588F * (x + 0.044715F * x * x * x)));

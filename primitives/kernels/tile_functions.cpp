@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "primitives/kernels/activate.h"
 #include "primitives/kernels/clones.h"
 #include "primitives/kernels/functions.h"
 
@@ -66,7 +67,6 @@ WIDE_TILE_1(reciprocal_tile, 1.0F / a)
 WIDE_TILE_1(exp_tile, whole_exp_of(a))
 WIDE_TILE_1(log_tile, log_of(a))
 WIDE_TILE_1(relu_tile, relu_of(a))
-WIDE_TILE_1(gelu_tile, gelu_of(a))
 WIDE_TILE_1(gelu_tanh_tile, gelu_tanh_of(a))
 WIDE_TILE_1(silu_tile, silu_of(a))
 WIDE_TILE_1(sigmoid_tile, sigmoid_of(a))
@@ -95,6 +95,11 @@ void sin_tile(const float* const* in, float* out, std::int64_t count) {
 void cos_tile(const float* const* in, float* out, std::int64_t count) {
   if (few_turns(in[0], count)) return near_cos(in, out, count);
   for (std::int64_t i = 0; i < count; ++i) out[i] = std::cos(in[0][i]);
+}
+
+void gelu_tile(const float* const* in, float* out, std::int64_t count) {
+  static const auto gelu = row_function("gelu");
+  gelu(in[0], out, count);
 }
 
 struct Named {
