@@ -42,7 +42,7 @@ struct BuildWish {
   std::string all = "auto";                     ///< strategy of all nodes
   std::map<std::string, std::string> by_kind;   ///< "conv2d" to "grouped"
   std::map<std::string, std::string> by_value;  ///< "%conv2d" to "grouped"
-  std::string mode = "eager";                   ///< or "reduce-overhead"
+  std::string mode = "eager";                   ///< as in BuildOptions
   bool operator==(const BuildWish&) const = default;
 };
 /// As options: "-s auto -s conv2d=grouped --mode reduce-overhead"; empty where nothing differs from the

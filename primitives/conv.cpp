@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "primitives/convolution.h"
+#include "primitives/kernels/winograd.h"
 
 namespace wide::conv_primitive {
 namespace {
@@ -176,6 +177,89 @@ Kernel prepare_packed_weights(const Call& call, const Offer& offer) {
                             call.integer(kGroups)});
 }
 
+// With fewer multiplications, by tiles of `kTile` x `kTile` results; channels innermost.
+template <int kTile>
+Answer ask_winograd(const Call& call) {
+  const auto& weight = call.operand_at(kW)->type;
+  if (call.results[0].dtype != at::kFloat) return refuse("only float32 is computed so");
+  if (!is_batched(call)) return refuse("the input has no batch axis");
+  if (weight.rank() != 4 || weight.shape[2] != 3 || weight.shape[3] != 3)
+    return refuse("the kernel is not 3x3");
+  if (call.integer(kGroups) != 1) return refuse("the convolution has groups of its own");
+  if (!all_equal(call.integers(kStride), 1)) return refuse("the stride is not 1");
+  if (!all_equal(call.integers(kDilation), 1)) return refuse("the kernel is dilated");
+  if (call.results[0].elements() == 0) return refuse("there is nothing to compute");
+  if (auto reason = kernels::Winograd::refusal(weight.shape[1], weight.shape[0]); !reason.empty())
+    return refuse(std::move(reason));
+  const auto form = prepacked_form(call);
+  if (form == Prepacked::kFolded && is_mapped(call, kBias)) return refuse("the bias differs per member");
+  Answer answer;
+  for (const auto layout : {Layout::kFoldedLast, Layout::kPackedLast}) {
+    if (form == Prepacked::kFolded && layout != Layout::kFoldedLast) continue;
+    if (form == Prepacked::kDense && layout != Layout::kPackedLast) continue;
+    auto one = uniform_offer(call, Layout::kFront);
+    if (is_mapped(call, kX)) one.operands[*call.operand_of(kX)] = layout;
+    one.results[0] = layout;
+    one.cost = kernel_cost(2 * total_bytes(call), (kTile == 2 ? 0.6 : 0.45) * flops(call));
+    answer.offers.push_back(std::move(one));
+  }
+  return answer;
+}
+
+// `images` with channels innermost as [groups, B, H, W, C]: groups are members, or one of all.
+at::Tensor by_groups(const at::Tensor& images, Layout layout, std::int64_t groups) {
+  const auto last = images.contiguous(at::MemoryFormat::ChannelsLast).permute({0, 2, 3, 1});
+  if (groups == 1) return last.unsqueeze(0);
+  if (layout == Layout::kFoldedLast) return last.unflatten(0, {groups, -1});
+  return last.unflatten(3, {groups, -1}).movedim(3, 0);
+}
+
+template <int kTile>
+Kernel prepare_winograd(const Call& call, const Offer& offer) {
+  const auto& weight = call.operand_at(kW)->type.shape;
+  const auto form = prepacked_form(call);
+  const auto layout = offer.results[0];
+  const auto groups = form == Prepacked::kPacked ? call.members : 1;
+  const kernels::Winograd kernel(kTile, weight[1],
+                                 weight[0] * (form == Prepacked::kDense ? call.members : 1));
+  const auto grouped = [=](const at::Tensor& w) {
+    return form == Prepacked::kPacked  ? w
+           : form == Prepacked::kDense ? w.flatten(0, 1).unsqueeze(0)
+                                       : w.unsqueeze(0);
+  };
+  at::Tensor ready;
+  if (const auto& constant = call.operand_at(kW)->constant; constant.defined()) {
+    const auto pack = [&](const at::Tensor& w) { return kernel.pack(w); };
+    const auto purpose = "winograd " + std::to_string(kTile);
+    ready = form == Prepacked::kPacked ? shared_constant(constant, purpose, pack)
+                                       : shared_whole_constant(grouped(constant), purpose, pack);
+  }
+  const auto padding = per_axis(call, kPadding);
+  const auto shape = physical_shape(call.results[0], layout, call.members);
+  const auto at_x = *call.operand_of(kX), at_w = *call.operand_of(kW);
+  const auto at_bias = call.operand_of(kBias);
+  const bool own_bias = is_mapped(call, kBias);
+  return [=, members = call.members](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    at::Tensor bias;
+    if (at_bias) {
+      bias = in[*at_bias];
+      if (form != Prepacked::kFolded && !own_bias) bias = bias.expand({members, bias.size(0)});
+      bias = bias.reshape({groups, -1}).contiguous();
+    }
+    const auto w = grouped(in[at_w]);
+    out[0] = at::empty(shape, in[at_x].options().memory_format(at::MemoryFormat::ChannelsLast));
+    kernel.run(by_groups(in[at_x], layout, groups), w, ready.defined() ? ready : kernel.pack(w), bias,
+               {padding[0], padding[1]}, by_groups(out[0], layout, groups));
+  };
+}
+
+template <int kTile>
+Strategy winograd(std::string_view name) {
+  auto strategy = own_kernel(name, ask_winograd<kTile>, prepare_winograd<kTile>);
+  strategy.max_autotune = true;
+  return strategy;
+}
+
 std::vector<Sample> samples(std::int64_t members) {
   const auto ints = ints_argument;
   const auto arguments = [&](bool bias, std::vector<std::int64_t> stride, std::vector<std::int64_t> padding,
@@ -221,6 +305,26 @@ std::vector<Sample> samples(std::int64_t members) {
        "aten.conv2d.default",
        arguments(true, {1, 1}, {1, 1}, {1, 1}, 1),
        {{{4, 6, 7}}, {{3, 4, 3, 3}}, {{3}}}},
+      {"winograd, one block of channels",
+       "aten.conv2d.default",
+       arguments(true, {1, 1}, {1, 1}, {1, 1}, 1),
+       {{{2, 16, 6, 7}}, {{32, 16, 3, 3}}, {{32}}}},
+      {"winograd, ragged, no padding",
+       "aten.conv2d.default",
+       arguments(false, {1, 1}, {0, 2}, {1, 1}, 1),
+       {{{1, 19, 9, 5}}, {{70, 19, 3, 3}}}},
+      {"winograd, shared input and bias",
+       "aten.conv2d.default",
+       arguments(true, {1, 1}, {1, 1}, {1, 1}, 1),
+       {{{2, 17, 5, 4}, false}, {{21, 17, 3, 3}}, {{21}, false}}},
+      {"winograd, shared weights",
+       "aten.conv2d.default",
+       arguments(true, {1, 1}, {1, 1}, {1, 1}, 1),
+       {{{2, 17, 5, 4}}, {{21, 17, 3, 3}, false}, {{21}, false}}},
+      {"winograd, B equals N",
+       "aten.conv2d.default",
+       arguments(true, {1, 1}, {3, 1}, {1, 1}, 1),
+       {{{members, 16, 3, 3}}, {{16, 16, 3, 3}}, {{16}, false}}},
       {"conv1d", "aten.conv1d.default", arguments(true, {2}, {1}, {1}, 1), {{{5, 4, 9}}, {{3, 4, 3}}, {{3}}}},
       {"conv3d",
        "aten.conv3d.default",
@@ -273,7 +377,9 @@ Primitive conv() {
            {"channels_last", ask_channels_last, prepare_grouped},
            {"bmm", ask_bmm, prepare_bmm},
            {"im2col", ask_im2col, prepare_im2col},
-           own_kernel("prepacked", ask_packed_weights, prepare_packed_weights)},
+           own_kernel("prepacked", ask_packed_weights, prepare_packed_weights),
+           winograd<2>("winograd_2x2"),
+           winograd<4>("winograd_4x4")},
           flops,
           samples};
 }

@@ -304,7 +304,7 @@ void add_benchmark_command(CLI::App& app, Context& context) {
       ->type_name("N,…");
   command.add_flag("-c{default},--compile{default}", options->modes, "Compile, in these modes: -c[=MODE,…]")
       ->delimiter(',')
-      ->check(CLI::IsMember({"eager", "default", "reduce-overhead", "max-autotune"}))
+      ->check(CLI::IsMember(presets::kModes))
       ->type_name("[=MODE,…]");
   const auto list = [&](const char* name, std::vector<std::string>& into, const char* help) {
     return command.add_option(name, into, help)->delimiter(',')->allow_extra_args(false);

@@ -18,7 +18,8 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
   command
       .add_option(
           "--mode", options.mode,
-          "eager, default (pointwise operators in groups) or reduce-overhead (and a static memory plan)")
+          "eager, default (pointwise operators in groups), reduce-overhead (and a static memory plan) or\n"
+          "max-autotune (and ways that round otherwise than PyTorch, such as Winograd's)")
       ->type_name("MODE");
   command.add_option("--seed", options.seed, "random stream of the first member; member i takes seed + i");
   command.add_flag("--trust", options.trust, "allow TorchScript files, which are executable code");

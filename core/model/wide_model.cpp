@@ -53,19 +53,18 @@ ModelInput ModelInput::per_member(std::span<const at::Tensor> tensors, const std
 }
 
 std::string_view name(Mode mode) {
-  if (mode == Mode::kEager) return "eager";
-  return mode == Mode::kDefault ? "default" : "reduce-overhead";
+  constexpr std::array<std::string_view, kAllModes.size()> names = {"eager", "default", "reduce-overhead",
+                                                                    "max-autotune"};
+  return names[static_cast<std::size_t>(mode)];
 }
 
 Mode parse_mode(std::string_view text) {
-  for (const auto mode : {Mode::kEager, Mode::kDefault, Mode::kReduceOverhead}) {
+  std::string names;
+  for (const auto mode : kAllModes) {
     if (name(mode) == text) return mode;
+    names.append(names.empty() ? "" : ", ").append(name(mode));
   }
-  std::string message = "the mode '";
-  message.append(text).append("' ");
-  message +=
-      text == "max-autotune" ? "generates kernels, which this version cannot do yet" : "does not exist";
-  throw Error("usage", message.append("; there are eager, default and reduce-overhead"));
+  throw Error("usage", "the mode '" + std::string(text) + "' does not exist; there are " + names);
 }
 
 at::Tensor ModelOutput::member(std::int64_t i) const {
@@ -92,6 +91,7 @@ WideModel::WideModel(Graph captured, std::vector<Member> members, BuildOptions o
       members_(std::move(members)),
       options_(std::move(options)),
       pool_(std::make_unique<MemoryPool>()) {
+  options_.strategies.max_autotune = options_.mode == Mode::kMaxAutotune;
   if (!options_.costs) options_.costs = std::make_shared<CostBook>();
   for (std::size_t i = 0; i < members_.size(); ++i) seeds_.push_back(options_.seed + i);
   for (const auto& input : captured_.inputs) {
@@ -318,7 +318,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   const auto values = input_values(canonical, inputs);
   auto parts_device = options_.device;
   if (random) parts_device.record = nullptr;  // this thread changes streams between members
-  const PlanRequest request{{optimized, states, constants, members(), options_.mode == Mode::kReduceOverhead,
+  const PlanRequest request{{optimized, states, constants, members(), options_.mode >= Mode::kReduceOverhead,
                              std::move(parts_device)},
                             values,
                             options_.strategies,

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -64,10 +65,12 @@ enum class Mode : std::uint8_t {
   kReduceOverhead,  ///< and, on the CPU, a static memory plan: a pass in steady state allocates its results
                     ///< only; on a GPU a pass is recorded and launched as a whole, unless it draws random
                     ///< numbers
+  kMaxAutotune,     ///< and ways that round otherwise than ATen, see Strategy::max_autotune
 };
-/// "eager", "default", "reduce-overhead".
+constexpr std::array kAllModes = {Mode::kEager, Mode::kDefault, Mode::kReduceOverhead, Mode::kMaxAutotune};
+/// "eager", "default", "reduce-overhead", "max-autotune".
 std::string_view name(Mode mode);
-/// Throws wide::Error ("usage") naming the modes, and saying of those that come later that they do.
+/// Throws wide::Error ("usage") naming the modes.
 Mode parse_mode(std::string_view name);
 
 struct BuildOptions {

@@ -32,6 +32,10 @@ void consider(const Strategy& strategy, double beyond, NodeCandidates& node) {
   }
 }
 
+bool may_choose(const Strategy& strategy, const StrategyChoice& choice) {
+  return !strategy.on_request && (!strategy.max_autotune || choice.max_autotune);
+}
+
 void ask_strategy(const Graph& graph, const Node& node, const StrategyChoice& choice,
                   NodeCandidates& result) {
   const auto* primitive = result.call.by_member ? nullptr : find_primitive(node.op);
@@ -41,7 +45,7 @@ void ask_strategy(const Graph& graph, const Node& node, const StrategyChoice& ch
   if (primitive && wanted.name != kSequential.name) {
     for (const auto& strategy : primitive->strategies) {
       if (draws && !strategy.random) continue;
-      if (any ? !strategy.on_request : strategy.name == wanted.name) consider(strategy, 0, result);
+      if (any ? may_choose(strategy, choice) : strategy.name == wanted.name) consider(strategy, 0, result);
     }
   }
   const bool offered = !result.candidates.empty();

@@ -77,6 +77,7 @@ struct Strategy {
   bool random = false;         ///< draws for member i what it draws alone; others never run nodes that draw
   bool cpu_only = false;       ///< never offered on another device
   bool on_request = false;  ///< computes something else than the members alone: only where the user names it
+  bool max_autotune = false;  ///< rounds otherwise than ATen: unasked in the mode max-autotune only
 };
 
 /// An operation on made-up operands, for tests and benchmarks.

@@ -23,6 +23,8 @@ struct StrategyChoice {
   std::map<std::string, std::string> by_kind;
   /// By a result's name in the canonical graph, with its sign ("%conv2d" -> "grouped").
   std::map<std::string, std::string> by_value;
+  /// Those of the mode max-autotune may be chosen without being named (Strategy::max_autotune).
+  bool max_autotune = false;
 
   /// Nothing is asked for.
   bool free() const { return all == kAuto && by_kind.empty() && by_value.empty(); }

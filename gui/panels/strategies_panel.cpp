@@ -9,6 +9,7 @@
 
 #include "gui/icons.h"
 #include "gui/panels/strategy_menu.h"
+#include "presets/case_fields.h"
 
 namespace wide::gui {
 namespace {
@@ -329,8 +330,8 @@ void draw_bar(StrategiesPanel& panel, Workbench& bench, const Ui& ui) {
   same_line_if_fits("mode reduce-overhead");
   ImGui::SetNextItemWidth(std::min(11 * em(), ImGui::GetContentRegionAvail().x));
   if (begin_combo("##mode", "mode " + session.wish.mode)) {
-    for (const char* mode : {"eager", "default", "reduce-overhead"}) {
-      if (ImGui::Selectable(mode, session.wish.mode == mode)) session.wish.mode = mode;
+    for (const auto& mode : presets::kModes) {
+      if (ImGui::Selectable(mode.c_str(), session.wish.mode == mode)) session.wish.mode = mode;
     }
     ImGui::EndCombo();
   }

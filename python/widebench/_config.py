@@ -1,7 +1,7 @@
 """How a wide model is built: a value with presets, and a fluent builder."""
 import dataclasses
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, get_args, get_type_hints
 
 from ._errors import Error
 
@@ -14,7 +14,8 @@ class Config:
     ----------
     mode : str
         ``"default"``: pointwise operators that only serve one another run as one. ``"eager"``: operator by operator.
-        ``"reduce-overhead"``: as ``"default"``, with a static memory plan, see `use_pooled_memory`.
+        ``"reduce-overhead"``: as ``"default"``, with a static memory plan, see `use_pooled_memory`. ``"max-autotune"``: as
+        ``"reduce-overhead"``, with ways that round otherwise than PyTorch: 3x3 convolutions by Winograd's algorithm.
     tuning : str
         ``"measure"``: time candidates where estimates leave a choice; ``"cached"``: use only times known already;
         ``"estimate"``: measure nothing.
@@ -35,7 +36,7 @@ class Config:
         Keep the graph after each stage, for ``explain().stages``.
     """
 
-    mode: Literal["default", "eager", "reduce-overhead"] = "default"
+    mode: Literal["default", "eager", "reduce-overhead", "max-autotune"] = "default"
     tuning: Literal["measure", "cached", "estimate"] = "measure"
     seconds: float = 5.0
     strategy: str = "auto"
@@ -46,8 +47,8 @@ class Config:
     snapshots: bool = False
 
     def __post_init__(self):
-        for name, allowed in (("mode", ("default", "eager", "reduce-overhead")), ("tuning", ("measure", "cached", "estimate")),
-                              ("stale", ("error", "refresh"))):
+        for name in ("mode", "tuning", "stale"):
+            allowed = get_args(get_type_hints(Config)[name])
             if getattr(self, name) not in allowed:
                 raise Error("usage", f"{name}={getattr(self, name)!r} does not exist; there are {', '.join(allowed)}", name)
 

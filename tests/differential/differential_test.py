@@ -34,7 +34,7 @@ def drive(driver, folders, jobs, seconds):
 
 def kind_of(text, run=""):
     """A message without what differs from case to case."""
-    text = re.sub(r" \[(eager|default|reduce-overhead), .*", "", text)
+    text = re.sub(r" \[(eager|default|reduce-overhead|max-autotune), .*", "", text)
     text = re.sub(r"^pass \d+: ", "", text)
     text = re.sub(r"\S*/\S+: ", "", text)
     text = re.sub(r"%\w+ ", "", text)

@@ -245,7 +245,7 @@ class CaseRun {
   Verdict run_random(const LoadedModel& loaded, const std::vector<Pass>& passes) {
     std::mt19937 random(static_cast<unsigned>(std::hash<std::string>()(folder_.filename().string())));
     BuildOptions options;
-    options.mode = std::array{Mode::kEager, Mode::kDefault, Mode::kReduceOverhead}[random() % 3];
+    options.mode = kAllModes[random() % kAllModes.size()];
     WideModel shape(loaded.graph, loaded.members, options);
     std::string text;
     // A stored plan is of one set of shapes: passes of other shapes take the best plan by estimate.

@@ -375,7 +375,7 @@ class Refusals(unittest.TestCase):
         self.refused("usage", ["modules"], compile, [3], X)
         self.refused("usage", ["names"], compile, nets(2), X, names=["a", "a"])
         self.refused("usage", ["there are"], compile, nets(2), X, config="slow")
-        self.refused("usage", ["mode"], compile, nets(2), X, mode="max-autotune")
+        self.refused("usage", ["mode"], compile, nets(2), X, mode="fastest")
         self.refused("plan", ["grouped_typo"], compile, nets(2), X, config=widebench.Config.fast(strategy="grouped_typo"))
         self.refused("usage", ["init="], compile, torch.nn.PReLU() if not hasattr(torch.nn.PReLU, "reset_parameters") else Own(), X, n=2)
 

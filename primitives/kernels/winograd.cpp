@@ -1,0 +1,322 @@
+#include "primitives/kernels/winograd.h"
+
+#include <ATen/ATen.h>
+#include <ATen/record_function.h>
+#include <libxsmm.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "core/aten/parallel.h"
+#include "primitives/kernels/clones.h"
+
+namespace wide::kernels {
+namespace {
+
+constexpr std::int64_t kLanes = 16;               // channels that a transform works on together
+constexpr std::int64_t kPanel = 64;               // columns of a product
+constexpr std::int64_t kScratch = 1 << 17;        // numbers of a block of tiles: half of a second-level cache
+constexpr std::int64_t kFewest = 12, kMost = 48;  // tiles of a block
+
+// The transforms of one axis: B'd of the pixels, A'm of the products, G of the weights.
+struct Two {  // points 0, 1, -1, infinity
+  static constexpr int kTile = 2;
+  static constexpr double kWeights[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+  [[gnu::always_inline]] static void pixels(const float (&d)[4], float (&t)[4]) {
+    t[0] = d[0] - d[2];
+    t[1] = d[1] + d[2];
+    t[2] = d[2] - d[1];
+    t[3] = d[3] - d[1];
+  }
+  [[gnu::always_inline]] static void results(const float (&m)[4], float (&y)[2]) {
+    y[0] = m[0] + m[1] + m[2];
+    y[1] = m[1] - m[2] + m[3];
+  }
+};
+
+struct Four {  // points 0, a, -a, b, -b, infinity; all that is made of them is exact in float32
+  static constexpr int kTile = 4;
+  static constexpr double a = 0.625, b = 1.5, aa = a * a, bb = b * b;
+  static constexpr double na = 1 / (2 * aa * (aa - bb)), nb = 1 / (2 * bb * (bb - aa));
+  static constexpr double kWeights[6][3] = {{1 / (aa * bb), 0, 0}, {na, na* a, na* aa},  {na, -na* a, na* aa},
+                                            {nb, nb* b, nb* bb},   {nb, -nb* b, nb* bb}, {0, 0, 1}};
+  [[gnu::always_inline]] static void pixels(const float (&d)[6], float (&t)[6]) {
+    constexpr float kAa = aa, kBb = bb, kA = a, kB = b;
+    t[0] = kAa * kBb * d[0] - (kAa + kBb) * d[2] + d[4];
+    const float even_a = d[4] - kBb * d[2], odd_a = kA * (d[3] - kBb * d[1]);
+    t[1] = even_a + odd_a;
+    t[2] = even_a - odd_a;
+    const float even_b = d[4] - kAa * d[2], odd_b = kB * (d[3] - kAa * d[1]);
+    t[3] = even_b + odd_b;
+    t[4] = even_b - odd_b;
+    t[5] = kAa * kBb * d[1] - (kAa + kBb) * d[3] + d[5];
+  }
+  [[gnu::always_inline]] static void results(const float (&m)[6], float (&y)[4]) {
+    constexpr float kA = a, kB = b, kAa = aa, kBb = bb;
+    const float sum_a = m[1] + m[2], off_a = kA * (m[1] - m[2]);
+    const float sum_b = m[3] + m[4], off_b = kB * (m[3] - m[4]);
+    y[0] = m[0] + sum_a + sum_b;
+    y[1] = off_a + off_b;
+    y[2] = kAa * sum_a + kBb * sum_b;
+    y[3] = kAa * off_a + kBb * off_b + m[5];
+  }
+};
+
+// Where a tile's pixels or results lie, and how many of them there are.
+struct Window {
+  std::int64_t row_step, place_step;
+  int first_row, end_row, first_place, end_place;  ///< of the tile, those that lie within the image
+  bool whole;
+};
+
+// One tile of `channels` channels: to[place · step + channel] for all places. `from` is the tile's first
+// pixel, within the image or not.
+template <class Form>
+[[gnu::always_inline]] inline void transform_pixels(const float* from, const Window& window,
+                                                    std::int64_t channels, float* to, std::int64_t step) {
+  constexpr int kEdge = Form::kTile + 2;
+  for (std::int64_t c = 0; c < channels; c += kLanes) {
+    const auto count = std::min(kLanes, channels - c);
+    alignas(64) float half[kEdge * kEdge][kLanes];
+    if (window.whole && count == kLanes) {
+      for (int j = 0; j < kEdge; ++j) {
+        const float* column = from + j * window.place_step + c;
+        for (std::int64_t l = 0; l < kLanes; ++l) {
+          float d[kEdge], t[kEdge];
+#pragma GCC unroll 8
+          for (int i = 0; i < kEdge; ++i) d[i] = column[i * window.row_step + l];
+          Form::pixels(d, t);
+#pragma GCC unroll 8
+          for (int i = 0; i < kEdge; ++i) half[i * kEdge + j][l] = t[i];
+        }
+      }
+    } else {
+      for (int j = 0; j < kEdge; ++j) {
+        alignas(64) float part[kEdge][kLanes] = {};
+        if (j >= window.first_place && j < window.end_place) {
+          for (int i = window.first_row; i < window.end_row; ++i)
+            std::copy_n(from + i * window.row_step + j * window.place_step + c, count, part[i]);
+        }
+        for (std::int64_t l = 0; l < kLanes; ++l) {
+          float d[kEdge], t[kEdge];
+#pragma GCC unroll 8
+          for (int i = 0; i < kEdge; ++i) d[i] = part[i][l];
+          Form::pixels(d, t);
+#pragma GCC unroll 8
+          for (int i = 0; i < kEdge; ++i) half[i * kEdge + j][l] = t[i];
+        }
+      }
+    }
+    for (int i = 0; i < kEdge; ++i) {
+      for (std::int64_t l = 0; l < kLanes; ++l) {
+        float d[kEdge], t[kEdge];
+#pragma GCC unroll 8
+        for (int j = 0; j < kEdge; ++j) d[j] = half[i * kEdge + j][l];
+        Form::pixels(d, t);
+#pragma GCC unroll 8
+        for (int j = 0; j < kEdge; ++j) to[(i * kEdge + j) * step + c + l] = t[j];
+      }
+    }
+  }
+}
+
+// The inverse, with the bias: only what lies within the image is stored. Whether all of it is finite.
+template <class Form>
+[[gnu::always_inline]] inline bool transform_results(const float* from, std::int64_t step,
+                                                     std::int64_t channels, const float* bias, float* to,
+                                                     const Window& window) {
+  constexpr int kTile = Form::kTile, kEdge = kTile + 2;
+  alignas(64) float check[kLanes] = {};
+  for (std::int64_t c = 0; c < channels; c += kLanes) {
+    const auto count = std::min(kLanes, channels - c);
+    alignas(64) float half[kTile * kEdge][kLanes], done[kTile][kLanes], added[kLanes] = {};
+    if (bias) std::copy_n(bias + c, count, added);
+    for (int j = 0; j < kEdge; ++j) {
+      for (std::int64_t l = 0; l < kLanes; ++l) {
+        float m[kEdge], y[kTile];
+#pragma GCC unroll 8
+        for (int i = 0; i < kEdge; ++i) m[i] = from[(i * kEdge + j) * step + c + l];
+        Form::results(m, y);
+#pragma GCC unroll 8
+        for (int i = 0; i < kTile; ++i) half[i * kEdge + j][l] = y[i];
+      }
+    }
+    for (int i = 0; i < window.end_row; ++i) {
+      for (std::int64_t l = 0; l < kLanes; ++l) {
+        float m[kEdge], y[kTile];
+#pragma GCC unroll 8
+        for (int j = 0; j < kEdge; ++j) m[j] = half[i * kEdge + j][l];
+        Form::results(m, y);
+#pragma GCC unroll 8
+        for (int j = 0; j < kTile; ++j) {
+          done[j][l] = y[j] + added[l];
+          check[l] += done[j][l] * 0;  // NaN from then on where it is not finite
+        }
+      }
+      for (int j = 0; j < window.end_place; ++j) {
+        float* target = to + i * window.row_step + j * window.place_step + c;
+        if (count == kLanes) {
+          std::copy_n(done[j], kLanes, target);
+        } else {
+          std::copy_n(done[j], count, target);
+        }
+      }
+    }
+  }
+  return std::all_of(check, check + kLanes, [](float one) { return one == 0; });
+}
+
+// One per form, since clones cannot be templates.
+WIDE_CLONES void pixels_of_two(const float* from, const Window& window, std::int64_t channels, float* to,
+                               std::int64_t step) {
+  transform_pixels<Two>(from, window, channels, to, step);
+}
+WIDE_CLONES void pixels_of_four(const float* from, const Window& window, std::int64_t channels, float* to,
+                                std::int64_t step) {
+  transform_pixels<Four>(from, window, channels, to, step);
+}
+WIDE_CLONES bool results_of_two(const float* from, std::int64_t step, std::int64_t channels,
+                                const float* bias, float* to, const Window& window) {
+  return transform_results<Two>(from, step, channels, bias, to, window);
+}
+WIDE_CLONES bool results_of_four(const float* from, std::int64_t step, std::int64_t channels,
+                                 const float* bias, float* to, const Window& window) {
+  return transform_results<Four>(from, step, channels, bias, to, window);
+}
+
+std::int64_t whole_blocks(std::int64_t extent, std::int64_t size) {
+  return (extent + size - 1) / size * size;
+}
+
+// Of `edge` numbers from `start`, those that lie in [0, extent).
+std::pair<int, int> inside(std::int64_t start, std::int64_t edge, std::int64_t extent) {
+  return {static_cast<int>(std::clamp<std::int64_t>(-start, 0, edge)),
+          static_cast<int>(std::clamp<std::int64_t>(extent - start, 0, edge))};
+}
+
+}  // namespace
+
+std::string Winograd::refusal(std::int64_t in, std::int64_t out) {
+  if (in < kLanes || out < kLanes) return "there are too few channels";
+  if (libxsmm_get_target_archid() < LIBXSMM_X86_AVX2) return "libxsmm generates no code for this processor";
+  return {};
+}
+
+Winograd::Winograd(int tile, std::int64_t in, std::int64_t out)
+    : tile_(tile),
+      places_((tile + 2) * (tile + 2)),
+      in_(in),
+      out_(out),
+      inner_(whole_blocks(in, kLanes)),
+      columns_(whole_blocks(out, kLanes)),
+      block_(std::clamp(kScratch / (places_ * (inner_ + columns_)), kFewest, kMost)) {
+  if (!function(1, false) || !function(1, true))
+    throw std::runtime_error("libxsmm generated no kernel for this product");
+}
+
+// libxsmm counts by columns: y [tiles, columns] = x [tiles, inner] · w [inner, panel].
+Winograd::Function Winograd::function(std::int64_t tiles, bool last) const {
+  const auto panel = columns_ <= kPanel ? columns_ : last ? (columns_ - 1) % kPanel + 1 : kPanel;
+  const auto m = static_cast<libxsmm_blasint>(panel), n = static_cast<libxsmm_blasint>(tiles),
+             k = static_cast<libxsmm_blasint>(inner_), to = static_cast<libxsmm_blasint>(columns_);
+  const float alpha = 1, beta = 0;
+  const int flags = LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
+  return libxsmm_smmdispatch(m, n, k, &m, &k, &to, &alpha, &beta, &flags, &prefetch);
+}
+
+// [G, places, panels of columns one after the other: inner, columns of the panel].
+at::Tensor Winograd::pack(const at::Tensor& w) const {
+  const auto edge = tile_ + 2;
+  const auto form = at::from_blob(
+      const_cast<double*>(tile_ == 2 ? &Two::kWeights[0][0] : &Four::kWeights[0][0]), {edge, 3}, at::kDouble);
+  auto packed = at::zeros({w.size(0), places_, inner_ * columns_}, w.options());
+  for (std::int64_t g = 0; g < w.size(0); ++g) {
+    const auto weights = w[g].to(at::kDouble);
+    const auto made = at::matmul(at::matmul(form, weights), form.t())  // [out, in, edge, edge]
+                          .permute({2, 3, 1, 0})
+                          .flatten(0, 1)
+                          .to(at::kFloat);  // [places, in, out]
+    for (std::int64_t column = 0; column < out_; column += kPanel) {
+      const auto wide = std::min(kPanel, columns_ - column), full = std::min(wide, out_ - column);
+      packed[g]
+          .narrow(1, column * inner_, inner_ * wide)
+          .view({places_, inner_, wide})
+          .narrow(1, 0, in_)
+          .narrow(2, 0, full)
+          .copy_(made.narrow(2, column, full));
+    }
+  }
+  return packed;
+}
+
+void Winograd::run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& packed, const at::Tensor& bias,
+                   std::array<std::int64_t, 2> padding, const at::Tensor& y) const {
+  RECORD_FUNCTION("wide::winograd", std::vector<c10::IValue>());
+  const auto groups = y.size(0), images = y.size(1), height = y.size(2), width = y.size(3);
+  const auto rows = (height + tile_ - 1) / tile_, places = (width + tile_ - 1) / tile_;
+  const auto tiles = images * rows * places, blocks = (tiles + block_ - 1) / block_;
+  const float *from = x.const_data_ptr<float>(), *weights = packed.const_data_ptr<float>();
+  const float* biases = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
+  float* to = y.mutable_data_ptr<float>();
+  const auto xs = x.strides(), ys = y.strides();
+  const auto forward = tile_ == 2 ? pixels_of_two : pixels_of_four;
+  const auto back = tile_ == 2 ? results_of_two : results_of_four;
+  std::vector<std::atomic<bool>> odd(static_cast<std::size_t>(groups * images));
+
+  parallel_ranges(groups * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    const auto scratch = at::empty({block_ * places_ * (inner_ + columns_) + kLanes}, at::kFloat);
+    auto* pixels = scratch.mutable_data_ptr<float>();
+    auto* products = pixels + block_ * places_ * inner_;
+    for (auto item = begin; item < end; ++item) {
+      const auto group = item / blocks, first = item % blocks * block_,
+                 count = std::min(block_, tiles - first);
+      for (std::int64_t t = 0; t < count; ++t) {
+        const auto image = (first + t) / (rows * places);
+        const auto row = (first + t) / places % rows * tile_ - padding[0],
+                   place = (first + t) % places * tile_ - padding[1];
+        const auto [top, bottom] = inside(row, tile_ + 2, x.size(2));
+        const auto [left, right] = inside(place, tile_ + 2, x.size(3));
+        const Window window{xs[2],
+                            xs[3],
+                            top,
+                            bottom,
+                            left,
+                            right,
+                            top == 0 && left == 0 && bottom == tile_ + 2 && right == tile_ + 2};
+        forward(from + group * xs[0] + image * xs[1] + row * xs[2] + place * xs[3], window, in_,
+                pixels + t * inner_, count * inner_);
+      }
+      const auto* w_of = weights + group * places_ * inner_ * columns_;
+      for (std::int64_t column = 0; column < columns_; column += kPanel) {
+        const auto run = function(count, column + kPanel >= columns_);
+        for (std::int64_t p = 0; p < places_; ++p)
+          run(w_of + (p * columns_ + column) * inner_, pixels + p * count * inner_,
+              products + p * count * columns_ + column);
+      }
+      for (std::int64_t t = 0; t < count; ++t) {
+        const auto image = (first + t) / (rows * places);
+        const auto row = (first + t) / places % rows * tile_, place = (first + t) % places * tile_;
+        const Window window{
+            ys[2], ys[3], 0, inside(row, tile_, height).second, 0, inside(place, tile_, width).second, false};
+        const bool finite =
+            back(products + t * columns_, count * columns_, out_, biases ? biases + group * out_ : nullptr,
+                 to + group * ys[0] + image * ys[1] + row * ys[2] + place * ys[3], window);
+        if (!finite) odd[static_cast<std::size_t>(group * images + image)] = true;
+      }
+    }
+  });
+
+  for (std::int64_t k = 0; k < groups * images; ++k) {
+    if (!odd[static_cast<std::size_t>(k)]) continue;
+    const auto group = k / images;
+    const auto image = x[group][k % images].permute({2, 0, 1}).unsqueeze(0);
+    const auto added = bias.defined() ? std::optional(bias[group]) : std::nullopt;
+    y[group][k % images].copy_(
+        at::conv2d(image, w[group], added, 1, {padding[0], padding[1]})[0].permute({1, 2, 0}));
+  }
+}
+
+}  // namespace wide::kernels

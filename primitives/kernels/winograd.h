@@ -1,0 +1,46 @@
+#pragma once
+// 3x3 convolutions with fewer multiplications: Winograd's F(2x2, 3x3) and F(4x4, 3x3), as products generated
+// by libxsmm between the transforms. After A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural
+// Networks", 2016; points of F(4x4) of small error after B. Barabasz et al., "Error Analysis and Improving
+// the Accuracy of Winograd Convolution", 2020.
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace wide::kernels {
+
+/// y[g, b] = conv(x[g, b], w[g]) + bias[g] for 3x3 kernels, stride 1, float32, by tiles of m x m results.
+/// Against float64 on normal numbers its errors are those of a plain loop (m = 2) or up to three times as
+/// large (m = 4). The error of a result is relative to the largest number of its tile, not of its own nine
+/// pixels.
+class Winograd {
+ public:
+  /// `tile` m: 2 or 4; `in`, `out`: channels.
+  Winograd(int tile, std::int64_t in, std::int64_t out);
+
+  /// w [G, out, in, 3, 3] as run() reads it.
+  at::Tensor pack(const at::Tensor& w) const;
+
+  /// x [G, B, H, W, in] and y [G, B, H + 2·padding - 2, …, out], both of any strides but the last, which is
+  /// 1; `packed` by pack(); bias [G, out] or undefined. Images whose results are not all finite are computed
+  /// again by ATen from `w`, so that NaN and infinities are those of a plain convolution. Not differentiable.
+  void run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& packed, const at::Tensor& bias,
+           std::array<std::int64_t, 2> padding, const at::Tensor& y) const;
+
+  /// Why there is no such product, or "".
+  static std::string refusal(std::int64_t in, std::int64_t out);
+
+ private:
+  using Function = void (*)(const float*, const float*, float*, ...);
+  Function function(std::int64_t tiles, bool last) const;
+
+  int tile_, places_;             ///< results along an edge; products of a tile
+  std::int64_t in_, out_;         ///< channels
+  std::int64_t inner_, columns_;  ///< the same, filled up to whole blocks of the transforms
+  std::int64_t block_;            ///< tiles that are worked on together
+};
+
+}  // namespace wide::kernels
