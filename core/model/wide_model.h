@@ -67,7 +67,8 @@ enum class Mode : std::uint8_t {
                     ///< numbers
   kMaxAutotune,     ///< and ways that round otherwise than ATen, see Strategy::max_autotune
 };
-constexpr std::array kAllModes = {Mode::kEager, Mode::kDefault, Mode::kReduceOverhead, Mode::kMaxAutotune};
+inline constexpr std::array kAllModes = {Mode::kEager, Mode::kDefault, Mode::kReduceOverhead,
+                                         Mode::kMaxAutotune};
 /// "eager", "default", "reduce-overhead", "max-autotune".
 std::string_view name(Mode mode);
 /// Throws wide::Error ("usage") naming the modes.
