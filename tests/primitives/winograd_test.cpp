@@ -29,7 +29,7 @@ at::Tensor by_winograd(int tile, const at::Tensor& x, const at::Tensor& w, const
 
 TEST(Winograd, ErrorsAreThoseOfAPlainConvolutionOrAFewTimesAsLarge) {
   at::manual_seed(0);
-  for (const std::int64_t channels : {16, 48, 130}) {
+  for (const std::int64_t channels : {16, 48, 130, 256}) {
     if (!Winograd::refusal(channels, channels).empty()) GTEST_SKIP() << "libxsmm generates no code here";
     for (const bool positive : {false, true}) {  // as behind a relu
       auto x = at::randn({2, channels, 15, 13});
