@@ -20,7 +20,7 @@ constexpr std::int64_t kLanes = 16;               // channels that a transform w
 constexpr std::int64_t kPanel = 64;               // columns of a product
 constexpr std::int64_t kDepth = 32;               // terms of one chain of additions, see Note [Depth]
 constexpr std::int64_t kScratch = 1 << 17;        // numbers of a block of tiles: half of a second-level cache
-constexpr std::int64_t kFewest = 12, kMost = 48;  // tiles of a block
+constexpr std::int64_t kFewest = 16, kMost = 48;  // tiles of a block
 
 // Note [Depth]
 // The error of a sum grows with its length: what is not summed in one chain is more exact. libtorch's own
@@ -270,6 +270,7 @@ void Winograd::run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& p
   const auto groups = y.size(0), images = y.size(1), height = y.size(2), width = y.size(3);
   const auto rows = (height + tile_ - 1) / tile_, places = (width + tile_ - 1) / tile_;
   const auto tiles = images * rows * places, blocks = (tiles + block_ - 1) / block_;
+  const auto size = (tiles + blocks - 1) / blocks;  // of a block: all of them alike
   const float *from = x.const_data_ptr<float>(), *weights = packed.const_data_ptr<float>();
   const float* biases = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
   float* to = y.mutable_data_ptr<float>();
@@ -279,12 +280,11 @@ void Winograd::run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& p
   std::vector<std::atomic<bool>> odd(static_cast<std::size_t>(groups * images));
 
   parallel_ranges(groups * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
-    const auto scratch = at::empty({block_ * (places_ * (inner_ + columns_) + kPanel)}, at::kFloat);
+    const auto scratch = at::empty({size * (places_ * (inner_ + columns_) + kPanel)}, at::kFloat);
     auto* pixels = scratch.mutable_data_ptr<float>();
-    auto *products = pixels + block_ * places_ * inner_, *part = products + block_ * places_ * columns_;
+    auto *products = pixels + size * places_ * inner_, *part = products + size * places_ * columns_;
     for (auto item = begin; item < end; ++item) {
-      const auto group = item / blocks, first = item % blocks * block_,
-                 count = std::min(block_, tiles - first);
+      const auto group = item / blocks, first = item % blocks * size, count = std::min(size, tiles - first);
       for (std::int64_t t = 0; t < count; ++t) {
         const auto image = (first + t) / (rows * places);
         const auto row = (first + t) / places % rows * tile_ - padding[0],
