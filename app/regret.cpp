@@ -90,7 +90,7 @@ WideModel* faster_one(WideModel& model, std::span<WideModel* const> others,
 
 Regret regret_of(WideModel& model, std::span<const ModelInput> inputs, std::size_t most, std::uint64_t seed) {
   const auto& built = model.build(inputs);
-  const auto all = every_plan(built, model.members(), most);
+  const auto all = every_plan(built, model.members(), model.options().strategies, most);
   std::vector<std::unique_ptr<WideModel>> models;
   std::vector<std::function<void()>> runs;
   for (const auto& plan : all.plans) {

@@ -181,6 +181,22 @@ Kernel prepare_packed_weights(const Call& call, const Offer& offer) {
                             call.integer(kGroups)});
 }
 
+// Tiles are whole, also where the image ends within one; transformed weights are larger than those that came.
+template <int kTile>
+double winograd_cost(const Call& call) {
+  const auto& weight = call.operand_at(kW)->type.shape;
+  const auto& y = call.results[0].shape;
+  const auto members = static_cast<double>(call.members), edge = kTile + 2.0;
+  const auto tiles = static_cast<double>(y[0] * ((y[2] + kTile - 1) / kTile) * ((y[3] + kTile - 1) / kTile));
+  const auto places = edge * edge * static_cast<double>(weight[0] * weight[1]);
+  const double weights = (is_mapped(call, kW) ? members : 1.0) * places * sizeof(float);
+  const double changing =
+      call.operand_at(kW)->constant.defined() ? 0 : kernel_cost(20 * weights, 20 * weights);
+  return kernel_cost(2 * total_bytes(call) + weights,
+                     (kTile == 2 ? 1.5 : 2.0) * 2 * members * tiles * places) +
+         changing;
+}
+
 // With fewer multiplications, by tiles of `kTile` x `kTile` results; channels innermost.
 template <int kTile>
 Answer ask_winograd(const Call& call) {
@@ -192,7 +208,8 @@ Answer ask_winograd(const Call& call) {
   if (call.integer(kGroups) != 1) return refuse("the convolution has groups of its own");
   if (!all_equal(call.integers(kStride), 1)) return refuse("the stride is not 1");
   if (!all_equal(call.integers(kDilation), 1)) return refuse("the kernel is dilated");
-  if (call.results[0].elements() == 0) return refuse("there is nothing to compute");
+  if (call.results[0].elements() == 0 || call.operand_at(kX)->type.elements() == 0)
+    return refuse("there is nothing to compute");
   if (auto reason = kernels::Winograd::refusal(weight.shape[1], weight.shape[0]); !reason.empty())
     return refuse(std::move(reason));
   const auto form = prepacked_form(call);
@@ -204,7 +221,7 @@ Answer ask_winograd(const Call& call) {
     auto one = uniform_offer(call, Layout::kFront);
     if (is_mapped(call, kX)) one.operands[*call.operand_of(kX)] = layout;
     one.results[0] = layout;
-    one.cost = kernel_cost(2 * total_bytes(call), (kTile == 2 ? 0.6 : 0.45) * flops(call));
+    one.cost = winograd_cost<kTile>(call);
     answer.offers.push_back(std::move(one));
   }
   return answer;
@@ -224,8 +241,8 @@ Kernel prepare_winograd(const Call& call, const Offer& offer) {
   const auto form = prepacked_form(call);
   const auto layout = offer.results[0];
   const auto groups = form == Prepacked::kPacked ? call.members : 1;
-  const kernels::Winograd kernel(kTile, weight[1],
-                                 weight[0] * (form == Prepacked::kDense ? call.members : 1));
+  const kernels::Winograd kernel(kTile, weight[1], weight[0] * (form == Prepacked::kDense ? call.members : 1),
+                                 form == Prepacked::kDense ? call.members : 1);
   const auto grouped = [=](const at::Tensor& w) {
     return form == Prepacked::kPacked  ? w
            : form == Prepacked::kDense ? w.flatten(0, 1).unsqueeze(0)

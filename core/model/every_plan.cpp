@@ -37,7 +37,8 @@ class Combinations {
 
 }  // namespace
 
-EveryPlan every_plan(const Build& build, std::int64_t members, std::size_t most) {
+EveryPlan every_plan(const Build& build, std::int64_t members, const StrategyChoice& choice,
+                     std::size_t most) {
   const auto& graph = build.optimized;
   const auto& inputs = build.inputs;
   EveryPlan all;
@@ -49,7 +50,7 @@ EveryPlan every_plan(const Build& build, std::int64_t members, std::size_t most)
       continue;
     }
     const auto states = spread_states(graph, inputs);
-    const auto nodes = ask_strategies(graph, states, schedule.chunk, {});
+    const auto nodes = ask_strategies(graph, states, schedule.chunk, choice);
     Combinations combinations(nodes, states);
     do {
       if (all.plans.size() == most) {

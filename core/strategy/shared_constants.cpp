@@ -14,10 +14,44 @@ namespace {
 
 // Neither the constant nor what was made of it is kept alive; while they are known here, their addresses are
 // not given to others.
-struct Made {
-  c10::weak_intrusive_ptr<c10::StorageImpl> source;
-  c10::weak_intrusive_ptr<at::TensorImpl> made;
-  std::int64_t bytes = 0;
+class Made {
+ public:
+  Made(const at::Tensor& source, const at::Tensor& made)
+      : source_(source.storage().getWeakStorageImpl()),
+        // What oneDNN keeps to itself has no storage: it is as large as what it was made of.
+        bytes_(static_cast<std::int64_t>(made.has_storage() ? made.storage().nbytes()
+                                                            : source.numel() * source.element_size())),
+        made_(made.getIntrusivePtr()) {
+    if (made.has_storage())
+      whole_.emplace(Whole{made.storage().getWeakStorageImpl(), made.sizes().vec(), made.strides().vec(),
+                           made.storage_offset(), made.options()});
+  }
+
+  // Undefined when it is gone. A view of it keeps its memory alive, but in inference mode not the tensor.
+  at::Tensor get() const {
+    if (source_.expired()) return {};
+    if (auto made = made_.lock()) return at::Tensor(made);
+    auto storage = whole_ ? whole_->storage.lock() : nullptr;
+    if (!storage) return {};
+    return at::empty({0}, whole_->options)
+        .set_(c10::Storage(std::move(storage)), whole_->offset, whole_->sizes, whole_->strides);
+  }
+
+  std::int64_t bytes() const {
+    return made_.expired() && (!whole_ || whole_->storage.expired()) ? 0 : bytes_;
+  }
+
+ private:
+  struct Whole {
+    c10::weak_intrusive_ptr<c10::StorageImpl> storage;
+    std::vector<std::int64_t> sizes, strides;
+    std::int64_t offset;
+    at::TensorOptions options;
+  };
+  c10::weak_intrusive_ptr<c10::StorageImpl> source_;
+  std::int64_t bytes_;
+  c10::weak_intrusive_ptr<at::TensorImpl> made_;
+  std::optional<Whole> whole_;
 };
 using Key = std::tuple<const c10::StorageImpl*, std::int64_t, std::vector<std::int64_t>,
                        std::vector<std::int64_t>, std::string>;
@@ -35,15 +69,10 @@ at::Tensor remember(const at::Tensor& constant, const std::string& purpose,
   Key key{storage.unsafeGetStorageImpl(), constant.storage_offset(), constant.sizes().vec(),
           constant.strides().vec(), purpose};
   if (const auto found = remembered->made.find(key); found != remembered->made.end()) {
-    if (const auto made = found->second.made.lock(); made && !found->second.source.expired())
-      return at::Tensor(made);
+    if (auto made = found->second.get(); made.defined()) return made;
   }
   auto made = make(constant);
-  // What oneDNN keeps to itself has no storage: it is as large as what it was made of.
-  const auto bytes = static_cast<std::int64_t>(constant.numel() * constant.element_size());
-  remembered->made.insert_or_assign(
-      std::move(key), Made{c10::weak_intrusive_ptr<c10::StorageImpl>(storage.getWeakStorageImpl()),
-                           c10::weak_intrusive_ptr<at::TensorImpl>(made.getIntrusivePtr()), bytes});
+  remembered->made.insert_or_assign(std::move(key), Made(constant, made));
   return made;
 }
 
@@ -71,7 +100,7 @@ SharedConstants::~SharedConstants() {
 std::int64_t shared_constant_bytes() {
   std::int64_t bytes = 0;
   if (!remembered) return 0;
-  for (const auto& [key, made] : remembered->made) bytes += made.made.expired() ? 0 : made.bytes;
+  for (const auto& [key, made] : remembered->made) bytes += made.bytes();
   return bytes;
 }
 

@@ -68,7 +68,8 @@ class AutoPlanner {
     key_ = "schedule " + std::to_string(fnv1a(text)) + " N=" + std::to_string(request.parts.members) +
            " threads=" + std::to_string(at::get_num_threads()) + " ";
     if (!device().is_cpu()) key_.append("on ").append(request.parts.device.name).append(" ");
-    if (!device().is_cpu() && request.parts.static_memory) key_.append("recorded ");
+    if (request.parts.static_memory) key_.append(device().is_cpu() ? "planned " : "recorded ");
+    if (request.choice.max_autotune) key_.append("max-autotune ");
   }
 
   PlannedExecution run() {

@@ -217,16 +217,16 @@ std::string Winograd::refusal(std::int64_t in, std::int64_t out) {
   return {};
 }
 
-Winograd::Winograd(int tile, std::int64_t in, std::int64_t out)
+Winograd::Winograd(int tile, std::int64_t in, std::int64_t out, std::int64_t members)
     : tile_(tile),
       places_((tile + 2) * (tile + 2)),
       in_(in),
       out_(out),
+      members_(members),
       inner_(whole_blocks(in, kLanes)),
       columns_(whole_blocks(out, kLanes)),
       block_(std::clamp(kScratch / (places_ * (inner_ + columns_)), kFewest, kMost)) {
-  if (!function({1, std::min(columns_, kPanel), std::min(inner_, kDepth), columns_}))
-    throw std::runtime_error("libxsmm generated no kernel for this product");
+  function({1, std::min(columns_, kPanel), std::min(inner_, kDepth), columns_});
 }
 
 // libxsmm counts by columns: y [tiles, columns] = x [tiles, depth] · w [depth, columns].
@@ -236,7 +236,9 @@ Winograd::Function Winograd::function(const Size& size) const {
              to = static_cast<libxsmm_blasint>(size.step);
   const float alpha = 1, beta = 0;
   const int flags = LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
-  return libxsmm_smmdispatch(m, n, k, &m, &from, &to, &alpha, &beta, &flags, &prefetch);
+  const auto made = libxsmm_smmdispatch(m, n, k, &m, &from, &to, &alpha, &beta, &flags, &prefetch);
+  if (!made) throw std::runtime_error("libxsmm generated no kernel for this product");
+  return made;
 }
 
 // [G, places, panels of columns one after the other: inner, columns of the panel].
@@ -328,13 +330,19 @@ void Winograd::run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& p
     }
   });
 
+  const auto own = out_ / members_;
   for (std::int64_t k = 0; k < groups * images; ++k) {
     if (!odd[static_cast<std::size_t>(k)]) continue;
     const auto group = k / images;
     const auto image = x[group][k % images].permute({2, 0, 1}).unsqueeze(0);
-    const auto added = bias.defined() ? std::optional(bias[group]) : std::nullopt;
-    y[group][k % images].copy_(
-        at::conv2d(image, w[group], added, 1, {padding[0], padding[1]})[0].permute({1, 2, 0}));
+    for (std::int64_t member = 0; member < members_; ++member) {
+      const auto part = y[group][k % images].narrow(2, member * own, own);
+      if (part.isfinite().all().item<bool>()) continue;
+      const auto weights_of = w[group].narrow(0, member * own, own);
+      const auto bias_of =
+          bias.defined() ? std::optional(bias[group].narrow(0, member * own, own)) : std::nullopt;
+      part.copy_(at::conv2d(image, weights_of, bias_of, 1, {padding[0], padding[1]})[0].permute({1, 2, 0}));
+    }
   }
 }
 

@@ -18,15 +18,16 @@ namespace wide::kernels {
 /// pixels.
 class Winograd {
  public:
-  /// `tile` m: 2 or 4; `in`, `out`: channels.
-  Winograd(int tile, std::int64_t in, std::int64_t out);
+  /// `tile` m: 2 or 4; `in`, `out`: channels; `members`: how many share the channels of the result alike.
+  Winograd(int tile, std::int64_t in, std::int64_t out, std::int64_t members = 1);
 
   /// w [G, out, in, 3, 3] as run() reads it.
   at::Tensor pack(const at::Tensor& w) const;
 
   /// x [G, B, H, W, in] and y [G, B, H + 2·padding - 2, …, out], both of any strides but the last, which is
-  /// 1; `packed` by pack(); bias [G, out] or undefined. Images whose results are not all finite are computed
-  /// again by ATen from `w`, so that NaN and infinities are those of a plain convolution. Not differentiable.
+  /// 1; `packed` by pack(); bias [G, out] or undefined. What a member gives of an image is computed again by
+  /// ATen from `w` where it is not all finite, so that NaN and infinities are those of a plain convolution.
+  /// Not differentiable.
   void run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& packed, const at::Tensor& bias,
            std::array<std::int64_t, 2> padding, const at::Tensor& y) const;
 
@@ -40,8 +41,9 @@ class Winograd {
   };
   Function function(const Size& size) const;
 
-  int tile_, places_;             ///< results along an edge; products of a tile
-  std::int64_t in_, out_;         ///< channels
+  int tile_, places_;      ///< results along an edge; products of a tile
+  std::int64_t in_, out_;  ///< channels
+  std::int64_t members_;
   std::int64_t inner_, columns_;  ///< the same, filled up to whole blocks of the transforms
   std::int64_t block_;            ///< tiles that are worked on together
 };

@@ -158,8 +158,8 @@ def _config(config, mode):
     config = config or Config()
     if mode is not None:
         config = dataclasses.replace(config, mode=mode)
-    if config.mode == "reduce-overhead" and not ops.uses_tensor_memory():
-        _warn(["mode 'reduce-overhead' has no memory plan in this process; call widebench.use_pooled_memory() before"])
+    if config.mode in ("reduce-overhead", "max-autotune") and not ops.uses_tensor_memory():
+        _warn(["mode '" + config.mode + "' has no memory plan in this process; call widebench.use_pooled_memory() before"])
     return config
 
 

@@ -35,6 +35,22 @@ TEST(SharedConstants, ProgramsOfPartsShareWhatIsMadeOfAll) {
   EXPECT_EQ(make.calls, 2);
 }
 
+TEST(SharedConstants, APartKeepsWhatIsMadeOfAll) {
+  const c10::InferenceMode guard;  // as builds run: a view holds no base
+  const SharedConstants sharing(kMembers);
+  const auto weights = at::arange(kMembers * 6, at::kFloat).reshape({kMembers, 2, 3});
+  Maker make;
+  std::vector<at::Tensor> parts;
+  for (std::int64_t member = 0; member < kMembers; ++member) {
+    parts.push_back(make(weights.narrow(0, member, 1)));
+    EXPECT_TRUE(at::equal(parts.back(), 2 * weights.narrow(0, member, 1))) << member;
+  }
+  EXPECT_EQ(make.calls, 1);
+  EXPECT_EQ(shared_constant_bytes(), weights.numel() * 4);
+  parts.clear();
+  EXPECT_EQ(shared_constant_bytes(), 0);
+}
+
 TEST(SharedConstants, OtherConstantsGetTheirOwn) {
   const SharedConstants sharing(kMembers);
   Maker make;

@@ -160,11 +160,12 @@ const T& any_of(const std::vector<T>& choices, std::mt19937& random) {
 }
 
 // Some candidate for every node, for programs of `members` members.
-std::vector<NodeChoice> random_choices(const Build& built, std::int64_t members, std::mt19937& random) {
+std::vector<NodeChoice> random_choices(const Build& built, std::int64_t members, const StrategyChoice& choice,
+                                       std::mt19937& random) {
   if (members == 1 && !built.random)
     return choices_of(built.optimized, plan_alone(built.optimized, built.inputs));
   const auto states = spread_states(built.optimized, built.inputs);
-  const auto nodes = ask_strategies(built.optimized, states, members, {});
+  const auto nodes = ask_strategies(built.optimized, states, members, choice);
   std::vector<std::size_t> taken;
   for (const auto& node : nodes) {
     const auto count = node.kind == NodeKind::kMapped ? node.candidates.size() : 1;
@@ -176,12 +177,13 @@ std::vector<NodeChoice> random_choices(const Build& built, std::int64_t members,
                     plan_from_candidates(built.optimized, states, nodes, free_of_cost, std::move(taken)));
 }
 
-StoredPlan random_plan(const Build& built, std::int64_t members, std::mt19937& random) {
+StoredPlan random_plan(const Build& built, std::int64_t members, const StrategyChoice& choice,
+                       std::mt19937& random) {
   StoredPlan plan{members, {members, 1, 0}, {}, {}};
   if (!built.random) plan.schedule = any_of(possible_schedules(members, at::get_num_threads()), random);
-  plan.nodes = random_choices(built, plan.schedule.chunk, random);
+  plan.nodes = random_choices(built, plan.schedule.chunk, choice, random);
   if (const auto left = members % plan.schedule.chunk; left > 0)
-    plan.rest = random_choices(built, left, random);
+    plan.rest = random_choices(built, left, choice, random);
   return plan;
 }
 
@@ -250,7 +252,8 @@ class CaseRun {
     std::string text;
     // A stored plan is of one set of shapes: passes of other shapes take the best plan by estimate.
     if (passes.front().refused.empty() && same_shapes(passes)) {
-      options.plan = random_plan(shape.build(passes.front().inputs), shape.members(), random);
+      options.plan = random_plan(shape.build(passes.front().inputs), shape.members(),
+                                 shape.options().strategies, random);
       text = as_text(*options.plan);
     } else {
       options.strategies.all = kWide;

@@ -216,6 +216,15 @@ def conv(g, rank, transposed):
     return f"F.conv{'_transpose' if transposed else ''}{rank}d({x}, {w}, {b}, stride={stride}, padding={padding}{more}, groups={groups}, dilation={g.of(1, 1, 2)})"
 
 
+def conv_of_many_channels(g):
+    """Of so many as the kernels that work on blocks of channels want."""
+    x, inner, out = g.f(rank=4, where=lambda v: min(v.shape) > 0), g.int(16, 34), g.int(16, 34)
+    widen, w = g.weight(inner, x.shape[1], 1, 1, dtype=x.dtype), g.weight(out, inner, 3, 3, dtype=x.dtype)
+    b = g.of("None", g.weight(out, dtype=x.dtype))
+    return f"F.conv2d(F.conv2d({x}, {widen}), {w}, {b}, padding={g.of(1, 1, 2)})"
+
+
+add(conv_of_many_channels)
 for rank in (1, 2, 3):
     add(lambda g, rank=rank: conv(g, rank, False), weight=4)
     add(lambda g, rank=rank: conv(g, rank, True), weight=2.5)
