@@ -215,8 +215,8 @@ Answer ask_winograd(const Call& call) {
   const auto form = prepacked_form(call);
   if (form == Prepacked::kFolded && is_mapped(call, kBias)) return refuse("the bias differs per member");
   Answer answer;
-  for (const auto layout : {Layout::kFoldedLast, Layout::kPackedLast}) {
-    if (form == Prepacked::kFolded && layout != Layout::kFoldedLast) continue;
+  for (const auto layout : {Layout::kFront, Layout::kFoldedLast, Layout::kPackedLast}) {
+    if (form == Prepacked::kFolded && layout == Layout::kPackedLast) continue;
     if (form == Prepacked::kDense && layout != Layout::kPackedLast) continue;
     auto one = uniform_offer(call, Layout::kFront);
     if (is_mapped(call, kX)) one.operands[*call.operand_of(kX)] = layout;
@@ -227,8 +227,12 @@ Answer ask_winograd(const Call& call) {
   return answer;
 }
 
-// `images` with channels innermost as [groups, B, H, W, C]: groups are members, or one of all.
+// `images` as [groups, B, H, W, C]: groups are members, or one of all.
 at::Tensor by_groups(const at::Tensor& images, Layout layout, std::int64_t groups) {
+  if (images.dim() == 5) {  // with members in front
+    const auto last = images.contiguous().permute({0, 1, 3, 4, 2});
+    return groups == 1 ? last.flatten(0, 1).unsqueeze(0) : last;
+  }
   const auto last = images.contiguous(at::MemoryFormat::ChannelsLast).permute({0, 2, 3, 1});
   if (groups == 1) return last.unsqueeze(0);
   if (layout == Layout::kFoldedLast) return last.unflatten(0, {groups, -1});
@@ -268,7 +272,8 @@ Kernel prepare_winograd(const Call& call, const Offer& offer) {
       bias = bias.reshape({groups, -1}).contiguous();
     }
     const auto w = grouped(in[at_w]);
-    out[0] = at::empty(shape, in[at_x].options().memory_format(at::MemoryFormat::ChannelsLast));
+    const auto format = shape.size() == 4 ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
+    out[0] = at::empty(shape, in[at_x].options().memory_format(format));
     kernel.run(by_groups(in[at_x], layout, groups), w, ready.defined() ? ready : kernel.pack(w), bias,
                {padding[0], padding[1]}, by_groups(out[0], layout, groups));
   };

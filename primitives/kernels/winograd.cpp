@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
+#include <iterator>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -219,13 +220,12 @@ std::string Winograd::refusal(std::int64_t in, std::int64_t out) {
 
 Winograd::Winograd(int tile, std::int64_t in, std::int64_t out, std::int64_t members)
     : tile_(tile),
-      places_((tile + 2) * (tile + 2)),
       in_(in),
       out_(out),
       members_(members),
       inner_(whole_blocks(in, kLanes)),
       columns_(whole_blocks(out, kLanes)),
-      block_(std::clamp(kScratch / (places_ * (inner_ + columns_)), kFewest, kMost)) {
+      block_(std::clamp(kScratch / (products() * (inner_ + columns_)), kFewest, kMost)) {
   function({1, std::min(columns_, kPanel), std::min(inner_, kDepth), columns_});
 }
 
@@ -246,7 +246,7 @@ at::Tensor Winograd::pack(const at::Tensor& w) const {
   const auto edge = tile_ + 2;
   const auto form = at::from_blob(
       const_cast<double*>(tile_ == 2 ? &Two::kWeights[0][0] : &Four::kWeights[0][0]), {edge, 3}, at::kDouble);
-  auto packed = at::zeros({w.size(0), places_, inner_ * columns_}, w.options());
+  auto packed = at::zeros({w.size(0), products(), inner_ * columns_}, w.options());
   for (std::int64_t g = 0; g < w.size(0); ++g) {
     const auto weights = w[g].to(at::kDouble);
     const auto made = at::matmul(at::matmul(form, weights), form.t())  // [out, in, edge, edge]
@@ -257,7 +257,7 @@ at::Tensor Winograd::pack(const at::Tensor& w) const {
       const auto wide = std::min(kPanel, columns_ - column), full = std::min(wide, out_ - column);
       packed[g]
           .narrow(1, column * inner_, inner_ * wide)
-          .view({places_, inner_, wide})
+          .view({products(), inner_, wide})
           .narrow(1, 0, in_)
           .narrow(2, 0, full)
           .copy_(made.narrow(2, column, full));
@@ -266,70 +266,198 @@ at::Tensor Winograd::pack(const at::Tensor& w) const {
   return packed;
 }
 
+// Images as [G, B, H, W, C] with their channels innermost, or with whole planes that a block turns for
+// itself.
+struct Winograd::Images {
+  explicit Images(const at::Tensor& t)
+      : height(t.size(2)),
+        width(t.size(3)),
+        channels(t.size(4)),
+        strides(t.strides()),
+        turned(strides[4] != 1) {}
+  std::int64_t at(std::int64_t group, std::int64_t image, std::int64_t row = 0) const {
+    return group * strides[0] + image * strides[1] + row * strides[2];
+  }
+  std::int64_t row_step() const { return turned ? width * channels : strides[2]; }
+  std::int64_t place_step() const { return turned ? channels : strides[3]; }
+
+  std::int64_t height, width, channels;
+  at::IntArrayRef strides;
+  bool turned;
+};
+
+// Some tiles of a group; of one image and in whole rows where images are turned.
+struct Winograd::Block {
+  std::int64_t group, first, count;
+};
+
+class Winograd::Pass {
+ public:
+  Pass(const Winograd& kernel, const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias,
+       std::array<std::int64_t, 2> padding, const at::Tensor& y)
+      : kernel_(kernel),
+        tile_(kernel.tile_),
+        padding_(padding),
+        x_(x),
+        y_(y),
+        from_(x.const_data_ptr<float>()),
+        weights_(packed.const_data_ptr<float>()),
+        biases_(bias.defined() ? bias.const_data_ptr<float>() : nullptr),
+        to_(y.mutable_data_ptr<float>()),
+        rows_((y_.height + tile_ - 1) / tile_),
+        places_((y_.width + tile_ - 1) / tile_),
+        images_(y.size(1)),
+        by_rows_(x_.turned || y_.turned),
+        unit_(by_rows_ ? places_ : 1),
+        units_((by_rows_ ? 1 : images_) * rows_ * places_ / unit_),
+        blocks_(whole_blocks(units_, most()) / most()),
+        size_(whole_blocks(units_, blocks_) / blocks_),
+        odd_(static_cast<std::size_t>(y.size(0) * images_)) {}
+
+  // Whether what it gave of an image is not all finite, by [group, image].
+  std::vector<std::atomic<bool>>& run(std::int64_t groups) {
+    const auto per_group = (by_rows_ ? images_ : 1) * blocks_;
+    parallel_ranges(groups * per_group, 1, [&](std::int64_t begin, std::int64_t end) {
+      Scratch scratch(*this);
+      for (auto item = begin; item < end; ++item) {
+        const auto image = item % per_group / blocks_, start = item % blocks_ * size_;
+        const Block block{item / per_group, (image * units_ + start) * unit_,
+                          std::min(size_, units_ - start) * unit_};
+        gather(block, scratch);
+        multiply(block, scratch);
+        scatter(block, scratch);
+      }
+    });
+    return odd_;
+  }
+
+ private:
+  struct Scratch {
+    explicit Scratch(const Pass& pass) {
+      const auto& kernel = pass.kernel_;
+      const auto tiles = pass.size_ * pass.unit_, rows = pass.size_ * pass.tile_;
+      const std::int64_t extents[] = {tiles * kernel.products() * kernel.inner_,
+                                      tiles * kernel.products() * kernel.columns_, tiles * kPanel,
+                                      pass.x_.turned ? (rows + 2) * pass.x_.row_step() : 0,
+                                      pass.y_.turned ? rows * pass.y_.row_step() : 0};
+      memory =
+          at::empty({std::accumulate(std::begin(extents), std::end(extents), std::int64_t{0})}, at::kFloat);
+      pixels = memory.mutable_data_ptr<float>();
+      products = pixels + extents[0], part = products + extents[1];
+      turned_x = part + extents[2], turned_y = turned_x + extents[3];
+    }
+    at::Tensor memory;
+    float *pixels, *products, *part, *turned_x, *turned_y;
+  };
+
+  std::int64_t most() const { return std::max<std::int64_t>(kernel_.block_ / unit_, 1); }
+  std::int64_t image_of(std::int64_t tile) const { return tile / (rows_ * places_); }
+  std::int64_t row_of(std::int64_t tile) const { return tile / places_ % rows_ * tile_; }
+  std::int64_t place_of(std::int64_t tile) const { return tile % places_ * tile_; }
+
+  void gather(const Block& block, Scratch& scratch) const {
+    const auto edge = tile_ + 2;
+    const float* base = from_;
+    std::int64_t top_row = 0;
+    if (x_.turned) {
+      const auto image = image_of(block.first);
+      top_row = std::clamp<std::int64_t>(row_of(block.first) - padding_[0], 0, x_.height);
+      const auto end =
+          std::clamp(row_of(block.first + block.count - 1) - padding_[0] + edge, top_row, x_.height);
+      turn(from_ + x_.at(block.group, image, top_row), (end - top_row) * x_.width, x_.strides[4],
+           scratch.turned_x, x_.channels, x_.channels);
+      base = scratch.turned_x;
+    }
+    for (std::int64_t t = 0; t < block.count; ++t) {
+      const auto tile = block.first + t, row = row_of(tile) - padding_[0],
+                 place = place_of(tile) - padding_[1];
+      const auto [top, bottom] = inside(row, edge, x_.height);
+      const auto [left, right] = inside(place, edge, x_.width);
+      const Window window{x_.row_step(),
+                          x_.place_step(),
+                          top,
+                          bottom,
+                          left,
+                          right,
+                          top == 0 && left == 0 && bottom == edge && right == edge};
+      const auto image = x_.turned ? 0 : x_.at(block.group, image_of(tile));
+      (tile_ == 2 ? pixels_of_two : pixels_of_four)(
+          base + image + (row - top_row) * x_.row_step() + place * x_.place_step(), window, kernel_.in_,
+          scratch.pixels + t * kernel_.inner_, block.count * kernel_.inner_);
+    }
+  }
+
+  void multiply(const Block& block, Scratch& scratch) const {
+    const auto inner = kernel_.inner_, columns = kernel_.columns_, places = kernel_.products();
+    const auto* weights = weights_ + block.group * places * inner * columns;
+    for (std::int64_t column = 0; column < columns; column += kPanel) {
+      const auto panel = std::min(kPanel, columns - column);
+      for (std::int64_t depth = 0; depth < inner; depth += kDepth) {
+        const auto run = kernel_.function(
+            {block.count, panel, std::min(kDepth, inner - depth), depth == 0 ? columns : panel});
+        for (std::int64_t p = 0; p < places; ++p) {
+          auto* sums = scratch.products + p * block.count * columns + column;
+          run(weights + (p * columns + column) * inner + depth * panel,
+              scratch.pixels + p * block.count * inner + depth, depth == 0 ? sums : scratch.part);
+          if (depth > 0) add_rows(scratch.part, panel, sums, columns, block.count, panel);
+        }
+      }
+    }
+  }
+
+  void scatter(const Block& block, Scratch& scratch) {
+    const auto first_row = row_of(block.first);
+    for (std::int64_t t = 0; t < block.count; ++t) {
+      const auto tile = block.first + t, image = image_of(tile), row = row_of(tile), place = place_of(tile);
+      const Window window{y_.row_step(),
+                          y_.place_step(),
+                          0,
+                          inside(row, tile_, y_.height).second,
+                          0,
+                          inside(place, tile_, y_.width).second,
+                          false};
+      auto* target = y_.turned ? scratch.turned_y + (row - first_row) * y_.row_step()
+                               : to_ + y_.at(block.group, image, row);
+      const bool finite = (tile_ == 2 ? results_of_two : results_of_four)(
+          scratch.products + t * kernel_.columns_, block.count * kernel_.columns_, kernel_.out_,
+          biases_ ? biases_ + block.group * kernel_.out_ : nullptr, target + place * y_.place_step(), window);
+      if (!finite) odd_[static_cast<std::size_t>(block.group * images_ + image)] = true;
+    }
+    if (!y_.turned) return;
+    const auto end = std::min(row_of(block.first + block.count - 1) + tile_, y_.height);
+    turn(scratch.turned_y, y_.channels, y_.channels,
+         to_ + y_.at(block.group, image_of(block.first), first_row), (end - first_row) * y_.width,
+         y_.strides[4]);
+  }
+
+  // to[i, j] = from[j, i] for i < `from_row`, the length of a row of `from`, and j < `to_row`, of one of
+  // `to`.
+  static void turn(const float* from, std::int64_t from_row, std::int64_t from_step, float* to,
+                   std::int64_t to_row, std::int64_t to_step) {
+    if (from_row == 0 || to_row == 0) return;
+    const auto size = [](std::int64_t extent) { return static_cast<libxsmm_blasint>(extent); };
+    libxsmm_otrans(to, from, sizeof(float), size(from_row), size(to_row), size(from_step), size(to_step));
+  }
+
+  const Winograd& kernel_;
+  std::int64_t tile_;
+  std::array<std::int64_t, 2> padding_;
+  Images x_, y_;
+  const float *from_, *weights_, *biases_;
+  float* to_;
+  std::int64_t rows_, places_, images_;  ///< of tiles in an image, and images in a group
+  bool by_rows_;                         ///< a block is of whole rows of tiles of one image
+  std::int64_t unit_, units_;            ///< tiles of such a row, or 1; so many of an image, or of the group
+  std::int64_t blocks_, size_;           ///< of as many units; each alike, but for the last
+  std::vector<std::atomic<bool>> odd_;
+};
+
 void Winograd::run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& packed, const at::Tensor& bias,
                    std::array<std::int64_t, 2> padding, const at::Tensor& y) const {
   RECORD_FUNCTION("wide::winograd", std::vector<c10::IValue>());
-  const auto groups = y.size(0), images = y.size(1), height = y.size(2), width = y.size(3);
-  const auto rows = (height + tile_ - 1) / tile_, places = (width + tile_ - 1) / tile_;
-  const auto tiles = images * rows * places, blocks = (tiles + block_ - 1) / block_;
-  const auto size = (tiles + blocks - 1) / blocks;  // of a block: all of them alike
-  const float *from = x.const_data_ptr<float>(), *weights = packed.const_data_ptr<float>();
-  const float* biases = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
-  float* to = y.mutable_data_ptr<float>();
-  const auto xs = x.strides(), ys = y.strides();
-  const auto forward = tile_ == 2 ? pixels_of_two : pixels_of_four;
-  const auto back = tile_ == 2 ? results_of_two : results_of_four;
-  std::vector<std::atomic<bool>> odd(static_cast<std::size_t>(groups * images));
-
-  parallel_ranges(groups * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
-    const auto scratch = at::empty({size * (places_ * (inner_ + columns_) + kPanel)}, at::kFloat);
-    auto* pixels = scratch.mutable_data_ptr<float>();
-    auto *products = pixels + size * places_ * inner_, *part = products + size * places_ * columns_;
-    for (auto item = begin; item < end; ++item) {
-      const auto group = item / blocks, first = item % blocks * size, count = std::min(size, tiles - first);
-      for (std::int64_t t = 0; t < count; ++t) {
-        const auto image = (first + t) / (rows * places);
-        const auto row = (first + t) / places % rows * tile_ - padding[0],
-                   place = (first + t) % places * tile_ - padding[1];
-        const auto [top, bottom] = inside(row, tile_ + 2, x.size(2));
-        const auto [left, right] = inside(place, tile_ + 2, x.size(3));
-        const Window window{xs[2],
-                            xs[3],
-                            top,
-                            bottom,
-                            left,
-                            right,
-                            top == 0 && left == 0 && bottom == tile_ + 2 && right == tile_ + 2};
-        forward(from + group * xs[0] + image * xs[1] + row * xs[2] + place * xs[3], window, in_,
-                pixels + t * inner_, count * inner_);
-      }
-      const auto* w_of = weights + group * places_ * inner_ * columns_;
-      for (std::int64_t column = 0; column < columns_; column += kPanel) {
-        const auto panel = std::min(kPanel, columns_ - column);
-        for (std::int64_t depth = 0; depth < inner_; depth += kDepth) {
-          const auto terms = std::min(kDepth, inner_ - depth);
-          const auto run = function({count, panel, terms, depth == 0 ? columns_ : panel});
-          for (std::int64_t p = 0; p < places_; ++p) {
-            const auto* w_part = w_of + (p * columns_ + column) * inner_ + depth * panel;
-            auto* sums = products + p * count * columns_ + column;
-            run(w_part, pixels + p * count * inner_ + depth, depth == 0 ? sums : part);
-            if (depth > 0) add_rows(part, panel, sums, columns_, count, panel);
-          }
-        }
-      }
-      for (std::int64_t t = 0; t < count; ++t) {
-        const auto image = (first + t) / (rows * places);
-        const auto row = (first + t) / places % rows * tile_, place = (first + t) % places * tile_;
-        const Window window{
-            ys[2], ys[3], 0, inside(row, tile_, height).second, 0, inside(place, tile_, width).second, false};
-        const bool finite =
-            back(products + t * columns_, count * columns_, out_, biases ? biases + group * out_ : nullptr,
-                 to + group * ys[0] + image * ys[1] + row * ys[2] + place * ys[3], window);
-        if (!finite) odd[static_cast<std::size_t>(group * images + image)] = true;
-      }
-    }
-  });
-
+  const auto groups = y.size(0), images = y.size(1);
+  Pass pass(*this, x, packed, bias, padding, y);
+  const auto& odd = pass.run(groups);
   const auto own = out_ / members_;
   for (std::int64_t k = 0; k < groups * images; ++k) {
     if (!odd[static_cast<std::size_t>(k)]) continue;

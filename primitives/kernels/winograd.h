@@ -24,10 +24,10 @@ class Winograd {
   /// w [G, out, in, 3, 3] as run() reads it.
   at::Tensor pack(const at::Tensor& w) const;
 
-  /// x [G, B, H, W, in] and y [G, B, H + 2·padding - 2, …, out], both of any strides but the last, which is
-  /// 1; `packed` by pack(); bias [G, out] or undefined. What a member gives of an image is computed again by
-  /// ATen from `w` where it is not all finite, so that NaN and infinities are those of a plain convolution.
-  /// Not differentiable.
+  /// x [G, B, H, W, in] and y [G, B, H + 2·padding - 2, …, out], both with their channels innermost, or as
+  /// seen of whole planes [H, W]; `packed` by pack(); bias [G, out] or undefined. What a member gives of an
+  /// image is computed again by ATen from `w` where it is not all finite, so that NaN and infinities are
+  /// those of a plain convolution. Not differentiable.
   void run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& packed, const at::Tensor& bias,
            std::array<std::int64_t, 2> padding, const at::Tensor& y) const;
 
@@ -41,7 +41,12 @@ class Winograd {
   };
   Function function(const Size& size) const;
 
-  int tile_, places_;      ///< results along an edge; products of a tile
+  std::int64_t products() const { return (tile_ + 2) * (tile_ + 2); }  ///< of a tile
+  struct Images;
+  struct Block;
+  class Pass;
+
+  int tile_;               ///< results along an edge
   std::int64_t in_, out_;  ///< channels
   std::int64_t members_;
   std::int64_t inner_, columns_;  ///< the same, filled up to whole blocks of the transforms
