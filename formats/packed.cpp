@@ -22,6 +22,7 @@ constexpr const char* kMembersKey = "widebench.members";
 constexpr const char* kOnceKey = "widebench.once";
 constexpr const char* kHeadersKey = "widebench.headers";
 constexpr const char* kVersion = "1";
+constexpr std::size_t kMostMembers = 65'536;  // of a file: a line of text could claim any number
 constexpr JsonLimits kMetadataLimits{.bytes = kLongestSafetensorsHeader, .depth = 8};
 
 using Metadata = std::map<std::string, std::string>;
@@ -55,6 +56,8 @@ void check_same(const PackMember& member, const PackMember& first) {
 
 void check_members(std::span<const PackMember> members) {
   if (members.empty()) throw Error("pack", "no checkpoint given; name one for each member");
+  if (members.size() > kMostMembers)
+    throw Error("pack", "more than 65536 members; pack them into several files");
   std::map<std::string_view, const PackMember*> seen;
   for (const auto& member : members) {
     if (const auto objection = objection_to_member_name(member.name); !objection.empty())
@@ -139,6 +142,8 @@ std::vector<NamedMember> members_in(const Metadata& metadata) {
         {std::move(name), header ? std::optional(as_natural(*header, "header")) : std::nullopt});
   }
   if (members.empty()) throw Fault("is packed and has no member; pack the members again");
+  if (members.size() > kMostMembers)
+    throw Fault("has " + std::to_string(members.size()) + " members, beyond the limit of 65536");
   return members;
 }
 
