@@ -14,6 +14,7 @@ import threading
 import time
 import unittest
 import warnings
+import xml.etree.ElementTree
 
 from support import close, net, nets, same_as_modules, torch, widebench
 from widebench._library import ops
@@ -192,6 +193,29 @@ class Settings(unittest.TestCase):
         self.assertTrue(0 < low <= middle <= high)
         self.assertIn("vmap", str(measured))
         self.assertTrue(wide.profile(passes=2).key_averages())
+
+    def test_plots(self):
+        """Well-formed whatever models are called, and without what a page would have to fetch or run."""
+        def figure(markup):
+            for word in ("<script", "http", "onload", "nan", "inf"):
+                self.assertNotIn(word, markup.replace("http://www.w3.org/2000/svg", "").lower().replace("information", ""))
+            return xml.etree.ElementTree.fromstring(markup)
+
+        wide = widebench.compile(nets(3), X, config=widebench.Config(seconds=1))
+        explained = wide.explain()
+        bars = figure(explained.svg).findall("{http://www.w3.org/2000/svg}rect")
+        self.assertEqual(len(bars), min(12, sum(row["nanoseconds"] > 0 for row in explained.rows)))
+        self.assertIn(explained.svg, explained._repr_html_())
+        measured = wide.benchmark(rounds=4)
+        dots = figure(measured.svg).findall("{http://www.w3.org/2000/svg}circle")
+        self.assertEqual(len(dots), 8)
+        self.assertIn(measured.svg, measured._repr_html_())
+        row = dict(explained.rows[0], result="%<script>&\"'", op="aten.x" * 40, nanoseconds=float("inf"), other="<b>", other_nanoseconds=float("nan"))
+        hostile = dataclasses.replace(explained, rows=[row, dict(row, nanoseconds=3.0, other="")])
+        figure(hostile.svg)
+        self.assertNotIn("<script>", hostile._repr_html_())
+        self.assertNotIn("<b>", hostile._repr_html_())
+        self.assertEqual(dataclasses.replace(explained, rows=[]).svg, "")
 
     def test_progress(self):
         told = []
