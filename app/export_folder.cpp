@@ -2,10 +2,13 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "app/graph_json.h"
 #include "app/tensor_files.h"
 #include "core/aten/torch_bridge.h"
 #include "formats/error.h"
+#include "formats/packed.h"
 #include "results/report.h"
 
 namespace wide::app {
@@ -52,16 +55,40 @@ Tensors output_tensors(WideModel& model, std::span<const ModelInput> inputs) {
   return tensors;
 }
 
+bool in_state_dict(const GraphInput& input) {
+  return input.kind == InputKind::kParameter || (input.kind == InputKind::kBuffer && input.persistent);
+}
+
 // Tied weights may share memory; files keep each name's own bytes.
-std::string write_weights(const std::filesystem::path& folder, const Graph& graph, const Member& member) {
+template <class Wanted>
+std::string write_weights(const std::filesystem::path& folder, const Graph& graph, const Member& member,
+                          const Wanted& wanted) {
   Tensors tensors;
   for (const auto& input : graph.inputs) {
-    if (input.kind != InputKind::kUser)
-      tensors.emplace_back(input.target, member.tensors.at(input.target).contiguous());
+    if (wanted(input)) tensors.emplace_back(input.target, member.tensors.at(input.target).contiguous());
   }
   const auto file = member.name + ".safetensors";
+  std::filesystem::create_directories((folder / file).parent_path());
   write(folder / file, tensors);
   return file;
+}
+
+bool any_packed(const std::vector<std::string>& checkpoints) {
+  return std::ranges::any_of(
+      checkpoints, [](const std::string& file) { return formats::packed_members(file).has_value(); });
+}
+
+// A file for each member: checkpoints as they lie, or what was packed together in files of their own.
+std::vector<std::string> checkpoints_of(const std::filesystem::path& folder, const ExportSource& source,
+                                        const WideModel& model) {
+  std::vector<std::string> files;
+  if (any_packed(source.weights)) {
+    for (const auto& member : model.member_list())
+      files.push_back(write_weights(folder, model.graph(), member, in_state_dict));
+  } else {
+    for (const auto& file : source.weights) files.push_back(std::filesystem::absolute(file).string());
+  }
+  return files;
 }
 
 }  // namespace
@@ -77,16 +104,16 @@ void write_export(const std::filesystem::path& folder, const ExportSource& sourc
   document["inputs"] = "inputs.safetensors";
   document["outputs"] = "outputs.safetensors";
   document["members"] = nlohmann::json::array();
-  document["weights"] = nlohmann::json::array();
   for (const auto& member : model.member_list()) document["members"].push_back(member.name);
   if (source.model.empty()) {
     document["graph"] = to_json(model.graph());
+    document["weights"] = nlohmann::json::array();
+    const auto is_weight = [](const GraphInput& input) { return input.kind != InputKind::kUser; };
     for (const auto& member : model.member_list())
-      document["weights"].push_back(write_weights(folder, model.graph(), member));
+      document["weights"].push_back(write_weights(folder, model.graph(), member, is_weight));
   } else {
     document["model"] = std::filesystem::absolute(source.model).string();
-    for (const auto& file : source.weights)
-      document["weights"].push_back(std::filesystem::absolute(file).string());
+    document["weights"] = checkpoints_of(folder, source, model);
   }
   write(folder / "inputs.safetensors", input_tensors(model, inputs));
   write(folder / "outputs.safetensors", output_tensors(model, inputs));

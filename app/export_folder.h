@@ -26,8 +26,8 @@ struct ExportSource {
 /// - inputs.safetensors: `input.K` where all members share it, else `MEMBER.input.K`, as `widebench run`
 ///   reads them;
 /// - outputs.safetensors: `MEMBER.output.K` of each member's own run;
-/// - MEMBER.safetensors: a zoo member's weights. Of a user's model nothing is copied: the paths of the .pt2
-///   and its checkpoints are written, absolute.
+/// - MEMBER.safetensors: a zoo member's weights, or those of a packed checkpoint's members. Of a user's model
+///   nothing else is copied: the paths of the .pt2 and its checkpoints are written, absolute.
 /// Throws wide::Error ("export", "write") naming the file.
 void write_export(const std::filesystem::path& folder, const ExportSource& source, WideModel& model,
                   std::span<const ModelInput> inputs);

@@ -42,7 +42,8 @@ struct Prepared {
   WideModel model;
   std::vector<ModelInput> inputs;
   std::function<std::vector<ModelInput>(const WideModel&, std::uint64_t seed)>
-      draw;  // other inputs like these
+      draw;                      // other inputs like these
+  std::int64_t checkpoints = 1;  // members that are no copies
 };
 
 // Why no operation runs by the strategy, or empty where one does.
@@ -79,18 +80,22 @@ Prepared prepare(const presets::CaseSpec& spec) {
   check_choice(options.strategies);
   if (spec.kind == "model") {
     auto loaded = load({spec.model}, {spec.weights.begin(), spec.weights.end()});
-    fill_up(loaded.graph, loaded.members, spec.n);
-    WideModel model(std::move(loaded.graph), std::move(loaded.members), options);
+    auto& members = loaded.members;
+    // The last checkpoint may be packed and hold more than are wanted.
+    const auto given = std::min(spec.n, std::ssize(members));
+    members.erase(members.begin() + given, members.end());
+    fill_up(loaded.graph, members, spec.n);
+    WideModel model(std::move(loaded.graph), std::move(members), options);
     const auto file = spec.inputs.empty() ? spec.expect : spec.inputs;
     if (!file.empty()) {
       auto inputs = on_device(read_inputs(file, model), options.device.device);
-      return {std::move(model), std::move(inputs), {}};
+      return {std::move(model), std::move(inputs), {}, given};
     }
     const auto draw = [device = options.device.device](const WideModel& of, std::uint64_t seed) {
       return on_device(made_up_inputs(of, seed), device);
     };
     auto inputs = draw(model, spec.seed);
-    return {std::move(model), std::move(inputs), draw};
+    return {std::move(model), std::move(inputs), draw, given};
   }
   const auto dtype = parse_dtype(spec.dtype);
   if (!dtype) throw Error("preset", "unknown dtype '" + spec.dtype + "'");
@@ -300,12 +305,11 @@ void measure_rounds(const presets::CaseSpec& spec, Prepared& prepared, const Wid
 
 void prove_and_measure(const Plant& plant, const presets::CaseSpec& spec, Prepared& prepared,
                        CaseRecord& record) {
-  auto& [model, inputs, draw] = prepared;
+  auto& [model, inputs, draw, checkpoints] = prepared;
   const auto* built = build(model, inputs, spec.strategy, record);
   if (built == nullptr) return;
   record.plan = plan_json(*built);
-  if (spec.kind == "model")
-    record.plan["checkpoints"] = std::max<std::size_t>(1, spec.weights.size());  // the rest are copies
+  if (spec.kind == "model") record.plan["checkpoints"] = checkpoints;  // the rest are copies
   record.compile_us = (built->milliseconds - built->tuning_milliseconds) * 1000;
   auto proof = prove(model, inputs);
   if (!spec.expect.empty()) proof.checks.push_back(check_expected(spec.expect, model, inputs));

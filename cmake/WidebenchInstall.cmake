@@ -22,7 +22,7 @@ foreach(folder IN LISTS header_folders)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/wide"
           FILES_MATCHING PATTERN "*.h")
 endforeach()
-if(TARGET widebench)
+if(TARGET widebench AND NOT SKBUILD)
   set_target_properties(widebench PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)  # finds libtorch where it was built with
 endif()
 

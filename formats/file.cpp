@@ -31,21 +31,6 @@ struct stat checked_stat(int descriptor) {
   return facts;
 }
 
-/// Removes the file unless told to keep it.
-class Temporary {
- public:
-  explicit Temporary(std::filesystem::path path) : path_(std::move(path)) {}
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  ~Temporary() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-  void keep() { path_.clear(); }
-
- private:
-  std::filesystem::path path_;
-};
-
 std::filesystem::path temporary_beside(const std::filesystem::path& path) {
   static std::atomic<std::uint64_t> counter{0};
   auto name = path.filename().native();
@@ -62,6 +47,53 @@ void write_all(int descriptor, std::span<const std::byte> bytes) {
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
 }
+
+/// A file beside `target` that is in its place when it is whole, and gone otherwise. It has no name before,
+/// where the file system knows such files: then nothing is left of it however the process ends.
+class FileToBe {
+ public:
+  explicit FileToBe(const std::filesystem::path& target) : path_(temporary_beside(target)) {
+    const auto folder = target.has_parent_path() ? target.parent_path() : std::filesystem::path(".");
+    // A nameless file gets its name through /proc.
+    if (::access("/proc/self/fd", X_OK) == 0)
+      descriptor_ = Descriptor(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+    if (descriptor_.open()) return;
+    descriptor_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (!descriptor_.open())
+      throw Fault("cannot be created (" + reason(errno) +
+                  "); check that its folder exists and may be written");
+    named_ = true;
+  }
+  FileToBe(const FileToBe&) = delete;
+  FileToBe& operator=(const FileToBe&) = delete;
+  ~FileToBe() {
+    if (named_) ::unlink(path_.c_str());
+  }
+
+  int descriptor() const { return descriptor_.get(); }
+
+  void replace(const std::filesystem::path& target) {
+    const auto unsaved = [] {
+      return Fault("cannot be brought to disk (" + reason(errno) + "); check free space");
+    };
+    if (::fsync(descriptor_.get()) != 0) throw unsaved();
+    if (!named_) {
+      const auto link = "/proc/self/fd/" + std::to_string(descriptor_.get());
+      if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) != 0) throw unsaved();
+      named_ = true;
+    }
+    if (!descriptor_.close()) throw unsaved();
+    if (::rename(path_.c_str(), target.c_str()) != 0)
+      throw Fault("cannot be replaced (" + reason(errno) +
+                  "); check that it is not a directory and may be written");
+    named_ = false;
+  }
+
+ private:
+  std::filesystem::path path_;
+  Descriptor descriptor_;
+  bool named_ = false;
+};
 
 /// What must be written to, since a file in its place would be another thing.
 bool is_device_or_pipe(const std::filesystem::path& path) {
@@ -120,18 +152,9 @@ std::vector<std::byte> read_file(const std::filesystem::path& path) {
 void replace_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts) {
   if (!path.has_filename()) throw Fault("names no file; give a file name");
   if (is_device_or_pipe(path)) return write_into(path, parts);
-  const auto temporary_path = temporary_beside(path);
-  Descriptor descriptor(::open(temporary_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (descriptor.get() < 0)
-    throw Fault("cannot be created (" + reason(errno) + "); check that its folder exists and may be written");
-  Temporary temporary(temporary_path);
-  for (const auto part : parts) write_all(descriptor.get(), part);
-  if (::fsync(descriptor.get()) != 0 || !descriptor.close())
-    throw Fault("cannot be brought to disk (" + reason(errno) + "); check free space");
-  if (::rename(temporary_path.c_str(), path.c_str()) != 0)
-    throw Fault("cannot be replaced (" + reason(errno) +
-                "); check that it is not a directory and may be written");
-  temporary.keep();
+  FileToBe file(path);
+  for (const auto part : parts) write_all(file.descriptor(), part);
+  file.replace(path);
   sync_folder_of(path);
 }
 

@@ -30,8 +30,9 @@ class OpenFile {
 };
 
 /// Replaces `path` by `parts` in a row: a temporary beside it, synced, then renamed; the folder is synced
-/// too. On any failure the temporary is removed, `path` is as before, and Fault is thrown. A device or a pipe
-/// is written to instead.
+/// too. On any failure the temporary is removed, `path` is as before, and Fault is thrown; also a process
+/// that is killed leaves none, where the file system has files without a name. A device or a pipe is written
+/// to instead.
 void replace_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts);
 
 }  // namespace wide::formats

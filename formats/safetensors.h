@@ -32,10 +32,15 @@ class Safetensors {
   /// The same for a file in memory; `name` stands in messages.
   static Safetensors parse(std::vector<std::byte> file, std::string_view name);
 
+  /// What `__metadata__` of the file says, without reading its tensors. Throws as read() does.
+  static std::map<std::string, std::string> read_metadata(const std::filesystem::path& path);
+
   /// Sorted by name.
   const std::vector<SafetensorsEntry>& entries() const { return entries_; }
   const SafetensorsEntry* find(std::string_view name) const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  /// The header's text as it stands in the file.
+  std::string_view header() const { return header_; }
   /// Keeps the bytes alive.
   const std::shared_ptr<const std::vector<std::byte>>& storage() const { return storage_; }
 
@@ -45,11 +50,22 @@ class Safetensors {
   std::shared_ptr<const std::vector<std::byte>> storage_;
   std::vector<SafetensorsEntry> entries_;
   std::map<std::string, std::string> metadata_;
+  std::string_view header_;  // within storage_
+};
+
+/// A tensor to write whose bytes lie in several places, one piece behind the other.
+struct SafetensorsPieces {
+  std::string name;
+  Dtype dtype;
+  std::vector<std::int64_t> shape;
+  std::vector<std::span<const std::byte>> pieces;
 };
 
 /// Writes `entries` to a temporary beside `path`, syncs, renames: never a half file. Throws wide::Error
 /// ("write").
 void write_safetensors(const std::filesystem::path& path, std::span<const SafetensorsEntry> entries,
+                       const std::map<std::string, std::string>& metadata = {});
+void write_safetensors(const std::filesystem::path& path, std::span<const SafetensorsPieces> tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace wide::formats

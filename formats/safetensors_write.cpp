@@ -10,6 +10,7 @@
 #include "formats/int128.h"
 #include "formats/safetensors.h"
 #include "formats/safetensors_dtype.h"
+#include "formats/safetensors_header.h"
 
 namespace wide::formats {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 /// The bytes that shape and dtype ask for, or nothing where they overflow or an extent is negative.
-std::optional<std::uint64_t> byte_count(const SafetensorsEntry& entry) {
+std::optional<std::uint64_t> byte_count(const SafetensorsPieces& entry) {
   uint128 count = item_size(entry.dtype);
   for (const auto size : entry.shape) {
     if (size < 0) return {};
@@ -27,18 +28,23 @@ std::optional<std::uint64_t> byte_count(const SafetensorsEntry& entry) {
   return static_cast<std::uint64_t>(count);
 }
 
-void check(const SafetensorsEntry& entry) {
+std::uint64_t size(const SafetensorsPieces& entry) {
+  std::uint64_t bytes = 0;
+  for (const auto piece : entry.pieces) bytes += piece.size();
+  return bytes;
+}
+
+void check(const SafetensorsPieces& entry) {
   if (entry.name == "__metadata__") throw Fault("the name is reserved; rename the tensor");
   if (!safetensors_name(entry.dtype))
     throw Fault("safetensors has no type " + std::string(name(entry.dtype)) + "; convert the tensor first");
-  if (byte_count(entry) != entry.bytes.size())
-    throw Fault("has " + std::to_string(entry.bytes.size()) +
-                " bytes, which is not what its shape and type need");
+  if (byte_count(entry) != size(entry))
+    throw Fault("has " + std::to_string(size(entry)) + " bytes, which is not what its shape and type need");
 }
 
 /// Larger elements first, as the reference does, so that each tensor is aligned; then by name.
-std::vector<const SafetensorsEntry*> in_file_order(std::span<const SafetensorsEntry> entries) {
-  std::vector<const SafetensorsEntry*> order;
+std::vector<const SafetensorsPieces*> in_file_order(std::span<const SafetensorsPieces> entries) {
+  std::vector<const SafetensorsPieces*> order;
   for (const auto& entry : entries) {
     within([&] { return "tensor " + quote(entry.name); }, [&] { check(entry); });
     order.push_back(&entry);
@@ -50,13 +56,13 @@ std::vector<const SafetensorsEntry*> in_file_order(std::span<const SafetensorsEn
   return order;
 }
 
-std::string header_text(const std::vector<const SafetensorsEntry*>& order,
+std::string header_text(const std::vector<const SafetensorsPieces*>& order,
                         const std::map<std::string, std::string>& metadata) {
   json header = json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::uint64_t begin = 0;
   for (const auto* entry : order) {
-    const std::uint64_t end = begin + entry->bytes.size();
+    const std::uint64_t end = begin + size(*entry);
     const auto [place, is_new] = header.emplace(entry->name, json{{"dtype", *safetensors_name(entry->dtype)},
                                                                   {"shape", entry->shape},
                                                                   {"data_offsets", {begin, end}}});
@@ -66,6 +72,9 @@ std::string header_text(const std::vector<const SafetensorsEntry*>& order,
   try {
     std::string text = header.dump();
     text.append((8 - text.size() % 8) % 8, ' ');
+    if (text.size() > kLongestSafetensorsHeader)
+      throw Fault("names and metadata need a header of " + std::to_string(text.size()) +
+                  " bytes, beyond the limit of 100000000; write fewer tensors into one file");
     return text;
   } catch (const json::type_error&) {  // the only failure of dump
     throw Fault("a tensor name or metadata is not valid UTF-8; rename it");
@@ -74,17 +83,25 @@ std::string header_text(const std::vector<const SafetensorsEntry*>& order,
 
 }  // namespace
 
-void write_safetensors(const std::filesystem::path& path, std::span<const SafetensorsEntry> entries,
+void write_safetensors(const std::filesystem::path& path, std::span<const SafetensorsPieces> tensors,
                        const std::map<std::string, std::string>& metadata) {
   naming_file("write", display_name(path), [&] {
-    const auto order = in_file_order(entries);
+    const auto order = in_file_order(tensors);
     const std::string header = header_text(order, metadata);
     std::array<std::byte, 8> length;
     for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<std::byte>(header.size() >> (8 * i));
     std::vector<std::span<const std::byte>> parts = {length, std::as_bytes(std::span(header))};
-    for (const auto* entry : order) parts.push_back(entry->bytes);
+    for (const auto* entry : order) parts.insert(parts.end(), entry->pieces.begin(), entry->pieces.end());
     replace_file(path, parts);
   });
+}
+
+void write_safetensors(const std::filesystem::path& path, std::span<const SafetensorsEntry> entries,
+                       const std::map<std::string, std::string>& metadata) {
+  std::vector<SafetensorsPieces> tensors;
+  tensors.reserve(entries.size());
+  for (const auto& entry : entries) tensors.push_back({entry.name, entry.dtype, entry.shape, {entry.bytes}});
+  write_safetensors(path, tensors, metadata);
 }
 
 }  // namespace wide::formats

@@ -14,6 +14,7 @@
 #include "app/model_title.h"
 #include "app/peer_process.h"
 #include "core/strategy/strategy_text.h"
+#include "formats/packed.h"
 #include "presets/case_fields.h"
 #include "presets/preset.h"
 #include "results/table.h"
@@ -133,8 +134,31 @@ std::vector<std::string> devices_of(const MeasuringOptions& options, const std::
   return options.devices.empty() ? std::vector{otherwise} : options.devices;
 }
 
+// How many members a checkpoint holds: several where it is packed.
+std::int64_t members_in(const std::string& checkpoint) {
+  const auto packed = formats::packed_members(checkpoint);
+  return packed ? std::ssize(*packed) : 1;
+}
+
+std::int64_t members_in(const std::vector<std::string>& checkpoints) {
+  std::int64_t members = 0;
+  for (const auto& checkpoint : checkpoints) members += members_in(checkpoint);
+  return members;
+}
+
+// The first checkpoints, as many as hold `count` members.
+std::vector<std::string> first_of(const std::vector<std::string>& checkpoints, std::int64_t count) {
+  std::vector<std::string> first;
+  for (const auto& checkpoint : checkpoints) {
+    if (count <= 0) break;
+    first.push_back(checkpoint);
+    count -= members_in(checkpoint);
+  }
+  return first;
+}
+
 // A preset whose one case is `subject`, with the defaults (stopping rule, rivals…) of `like`. Of a model, the
-// first n checkpoints are the members; where there are fewer, copies of them are the others.
+// first n of its checkpoints are the members; where there are fewer, copies of them are the others.
 presets::Preset single(const presets::Preset& like, const presets::CaseSpec& subject,
                        const std::vector<std::int64_t>& n, const BenchmarkArguments& options) {
   presets::Preset result{.name = like.name, .timeout_seconds = like.timeout_seconds};
@@ -151,8 +175,7 @@ presets::Preset single(const presets::Preset& like, const presets::CaseSpec& sub
     for (const auto& mode : or_else(options.modes, spec.mode)) {
       for (const auto& strategy : strategies) {
         for (const auto count : n) {
-          const auto given = std::min<std::ptrdiff_t>(count, std::ssize(subject.weights));
-          spec.weights.assign(subject.weights.begin(), subject.weights.begin() + given);
+          spec.weights = first_of(subject.weights, count);
           spec.dtype = dtype, spec.mode = mode, spec.strategy = strategy, spec.n = count;
           for (const auto& device : devices_of(options.measuring, spec.device)) {
             result.cases.push_back(spec);
@@ -191,14 +214,13 @@ presets::Preset of_model(const presets::Preset& preset, const BenchmarkArguments
   if (!options.dtypes.empty() || !options.shape.empty())
     throw Error("usage",
                 "a model of your own has the dtype and shapes of its file; leave --dtype and --shape out");
-  const auto most = std::max<std::int64_t>(1, std::ssize(subject.weights));
+  const auto given = members_in(subject.weights), most = std::max<std::int64_t>(1, given);
   const auto n = options.n.empty() ? std::vector{most} : options.n;
   if (const auto largest = *std::max_element(n.begin(), n.end()); largest > most) {
     if (options.peers || !options.expect.empty()) {
       throw Error("usage", fmt::format("with {} {} members need {} checkpoints, given are {}; name more with "
                                        "--weights",
-                                       options.peers ? "--peers" : "--expect", largest, largest,
-                                       subject.weights.size()));
+                                       options.peers ? "--peers" : "--expect", largest, largest, given));
     }
     context.log(LogLevel::kWarn, fmt::format("of {} members {} have a checkpoint; the others are copies, "
                                              "their weights scaled by a percent or more",

@@ -5,8 +5,9 @@ namespace wide::cli {
 void add_model_options(CLI::App& command, ModelOptions& options, bool required) {
   command.add_option("--model", options.models, "exported model (.pt2); several are one member each")
       ->required(required);
-  command.add_option("--weights", options.weights,
-                     "checkpoints (.safetensors), one member each, named by file stem");
+  command.add_option(
+      "--weights", options.weights,
+      "checkpoints (.safetensors), one member each, named by file stem, or packed ones (widebench pack)");
   command.add_option(
       "-s,--strategy", options.strategies,
       "auto, wide, sequential, a strategy for all that have it, KIND=STRATEGY or %VALUE=STRATEGY");

@@ -14,6 +14,7 @@
 #include "core/ir/text.h"
 #include "formats/error.h"
 #include "formats/exported_program.h"
+#include "formats/packed.h"
 #include "formats/safetensors.h"
 
 namespace wide {
@@ -101,6 +102,18 @@ std::string some_of(const std::set<std::string>& names) {
   return text;
 }
 
+using Entries = std::vector<formats::SafetensorsEntry>;
+
+// Tensors by where their bytes lie in a file: what members of a packed file have alike is one tensor.
+using Seen = std::map<const std::byte*, at::Tensor>;
+
+at::Tensor tensor_of(const formats::SafetensorsEntry& entry, Seen& seen) {
+  if (entry.bytes.empty()) return to_tensor(entry);
+  auto& tensor = seen[entry.bytes.data()];
+  if (!tensor.defined()) tensor = to_tensor(entry);
+  return tensor;
+}
+
 // The tensors of a checkpoint, checked against the program's own.
 class CheckpointReader {
  public:
@@ -112,56 +125,60 @@ class CheckpointReader {
     }
   }
 
-  std::map<std::string, at::Tensor> read(const fs::path& file, std::vector<std::string>& warnings) const {
-    const auto checkpoint = formats::Safetensors::read(file);
+  // `entries` are sorted by name; `file` says where they are from.
+  std::map<std::string, at::Tensor> read(const std::string& file, const Entries& entries,
+                                         std::vector<std::string>& warnings, Seen& seen) const {
     auto tensors = source_.tensors;
     std::set<std::string> missing, extra, kept;
-    for (const auto& entry : checkpoint.entries()) {
+    for (const auto& entry : entries) {
       // A state dict also holds what the graph does not use.
       if (!source_.weights.contains(entry.name) && !wanted_.contains(entry.name)) {
         extra.insert(entry.name);
         continue;
       }
-      auto tensor = to_tensor(entry);
+      auto tensor = tensor_of(entry, seen);
       check(file, entry.name, tensor, source_.tensors.at(entry.name));
       tensors[entry.name] = std::move(tensor);
     }
     for (const auto& name : wanted_) {
-      if (checkpoint.find(name) || fill_from_twin(checkpoint, name, tensors)) continue;
+      if (has(entries, name) || fill_from_twin(entries, name, tensors)) continue;
       (optional_.contains(name) ? kept : missing).insert(name);
     }
     complain(file, missing, extra);
     if (!kept.empty()) {
-      warnings.push_back(file.string() + ": lacks the buffers " + some_of(kept) + "; those of " +
+      warnings.push_back(file + ": lacks the buffers " + some_of(kept) + "; those of " +
                          source_.file.string() + " are used");
     }
     return tensors;
   }
 
  private:
-  void check(const fs::path& file, const std::string& name, const at::Tensor& given,
+  static bool has(const Entries& entries, const std::string& name) {
+    return std::ranges::binary_search(entries, name, {}, &formats::SafetensorsEntry::name);
+  }
+  void check(const std::string& file, const std::string& name, const at::Tensor& given,
              const at::Tensor& own) const {
     if (given.sizes() == own.sizes() && given.scalar_type() == own.scalar_type()) return;
-    throw Error("load", file.string() + ": tensor '" + name + "' is " + describe(given) + ", in " +
+    throw Error("load", file + ": tensor '" + name + "' is " + describe(given) + ", in " +
                             source_.file.string() + " it is " + describe(own) +
                             "; give a checkpoint of this model");
   }
   // safetensors' save_model keeps one name of a tied weight; its twins have the same value.
-  bool fill_from_twin(const formats::Safetensors& checkpoint, const std::string& name,
+  bool fill_from_twin(const Entries& entries, const std::string& name,
                       std::map<std::string, at::Tensor>& tensors) const {
     const auto wanted = source_.places.find(name);
     if (wanted == source_.places.end()) return false;
     for (const auto& [twin, where] : source_.places) {
-      if (twin == name || where != wanted->second || !checkpoint.find(twin)) continue;
+      if (twin == name || where != wanted->second || !has(entries, twin)) continue;
       tensors[name] = tensors.at(twin);
       return true;
     }
     return false;
   }
-  void complain(const fs::path& file, const std::set<std::string>& missing,
+  void complain(const std::string& file, const std::set<std::string>& missing,
                 const std::set<std::string>& extra) const {
     if (missing.empty() && extra.empty()) return;
-    std::string text = file.string() + ": ";
+    std::string text = file + ": ";
     if (!missing.empty()) text += "lacks " + some_of(missing) + ", which " + source_.file.string() + " has";
     if (!extra.empty()) {
       text += (missing.empty() ? "" : "; ") + std::string("has ") + some_of(extra) + ", which " +
@@ -213,6 +230,17 @@ LoadedModel load_programs(const std::vector<fs::path>& models, const LoadOptions
   return loaded;
 }
 
+// Members of packed files have the names that they were packed with.
+void check_names(const std::vector<Member>& members) {
+  std::set<std::string> seen;
+  for (const auto& member : members) {
+    if (!seen.insert(member.name).second) {
+      throw Error("load", "two members have the name '" + member.name +
+                              "', one of them in a packed file; unpack it and rename one");
+    }
+  }
+}
+
 bool equal_files(const fs::path& a, const fs::path& b) {
   std::error_code error;
   if (fs::equivalent(a, b, error)) return true;
@@ -239,8 +267,20 @@ LoadedModel load(const std::vector<fs::path>& models, const std::vector<fs::path
   const CheckpointReader reader(source);
   const auto names = member_names(weights);
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    loaded.members.push_back({names[i], reader.read(weights[i], loaded.warnings)});
+    const auto file = formats::Safetensors::read(weights[i]);
+    Seen seen;
+    if (const auto packed = formats::Packed::of(file, weights[i].string())) {
+      for (std::size_t k = 0; k < packed->members().size(); ++k) {
+        const auto member = packed->member(k);
+        loaded.members.push_back(
+            {member.name, reader.read(member.place, member.entries, loaded.warnings, seen)});
+      }
+    } else {
+      loaded.members.push_back(
+          {names[i], reader.read(weights[i].string(), file.entries(), loaded.warnings, seen)});
+    }
   }
+  check_names(loaded.members);
   return loaded;
 }
 

@@ -30,10 +30,10 @@ struct LoadOptions {
   bool trust = false;  ///< TorchScript is executable code: read it only when the user says so
 };
 
-/// One program and K checkpoints: K members; one program alone: one member with its own weights; several
-/// programs: one member each, which must have the same graph. Throws wide::Error ("load") naming file and
-/// tensor, with both sides, for a key that is missing or extra, a wrong shape or dtype, or graphs that
-/// differ.
+/// One program and K checkpoints: K members, and all of a checkpoint that `widebench pack` wrote; one program
+/// alone: one member with its own weights; several programs: one member each, which must have the same graph.
+/// Throws wide::Error ("load") naming file and tensor, with both sides, for a key that is missing or extra, a
+/// wrong shape or dtype, or graphs that differ.
 LoadedModel load(const std::vector<std::filesystem::path>& models,
                  const std::vector<std::filesystem::path>& weights, const LoadOptions& options = {});
 

@@ -1,9 +1,17 @@
 """How a wide model is built: a value with presets, and a fluent builder."""
 import dataclasses
-from collections.abc import Callable
-from typing import Literal, get_args, get_type_hints
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args, get_type_hints
+
+import torch
 
 from ._errors import Error
+
+if TYPE_CHECKING:
+    from ._wide import Wide
+
+Mode = Literal["default", "eager", "reduce-overhead", "max-autotune"]
+Progress = Callable[[str], object]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +44,7 @@ class Config:
         Keep the graph after each stage, for ``explain().stages``.
     """
 
-    mode: Literal["default", "eager", "reduce-overhead", "max-autotune"] = "default"
+    mode: Mode = "default"
     tuning: Literal["measure", "cached", "estimate"] = "measure"
     seconds: float = 5.0
     strategy: str = "auto"
@@ -46,29 +54,29 @@ class Config:
     cost_file: bool = False
     snapshots: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("mode", "tuning", "stale"):
             allowed = get_args(get_type_hints(Config)[name])
             if getattr(self, name) not in allowed:
                 raise Error("usage", f"{name}={getattr(self, name)!r} does not exist; there are {', '.join(allowed)}", name)
 
     @classmethod
-    def default(cls, **changes):
+    def default(cls, **changes: Any) -> Self:
         """Measured plans, at most five seconds of measuring."""
         return cls(**changes)
 
     @classmethod
-    def fast(cls, **changes):
+    def fast(cls, **changes: Any) -> Self:
         """Quick to build: plans by estimates, nothing measured."""
         return cls(**{"tuning": "estimate", **changes})
 
     @classmethod
-    def debug(cls, **changes):
+    def debug(cls, **changes: Any) -> Self:
         """To look into: plans by estimates, proved on the example, the graph kept after each stage."""
         return cls(**{"tuning": "estimate", "validate": True, "snapshots": True, **changes})
 
     @classmethod
-    def safe(cls, **changes):
+    def safe(cls, **changes: Any) -> Self:
         """Measured plans, given back only once every member is proved on the example."""
         return cls(**{"validate": True, **changes})
 
@@ -76,57 +84,66 @@ class Config:
 class Builder:
     """Collects what `compile` takes, a word at a time; see `builder`."""
 
-    def __init__(self, models):
-        self._models, self._args, self._kwargs, self._config, self._more = models, None, None, Config(), {}
+    def __init__(self, models: Iterable[torch.nn.Module] | torch.nn.Module) -> None:
+        self._models, self._config = models, Config()
+        self._args: tuple[Any, ...] | None = None
+        self._kwargs: dict[str, Any] | None = None
+        self._more: dict[str, Any] = {}
 
-    def with_sample(self, *args, **kwargs):
+    def with_sample(self, *args: Any, **kwargs: Any) -> Self:
         """What one member is called with."""
         self._args, self._kwargs = args, kwargs
         return self
 
-    def config(self, config):
+    def config(self, config: Config) -> Self:
         """Start from a `Config`; later words change it."""
         self._config = config
         return self
 
-    def _changed(self, **changes):
+    def _changed(self, **changes: Any) -> Self:
         self._config = dataclasses.replace(self._config, **changes)
         return self
 
-    def strategy(self, strategy):
+    def strategy(self, strategy: str) -> Self:
         """As `Config.strategy`."""
         return self._changed(strategy=strategy)
 
-    def validate(self, validate=True):
+    def validate(self, validate: bool = True) -> Self:
         """As `Config.validate`."""
         return self._changed(validate=validate)
 
-    def mode(self, mode):
+    def mode(self, mode: Mode) -> Self:
         """As `Config.mode`."""
         return self._changed(mode=mode)
 
-    def copies(self, n):
+    def copies(self, n: int) -> Self:
         """N re-initialised copies of the one model that was given."""
         self._more["n"] = n
         return self
 
-    def in_dims(self, in_dims):
+    def in_dims(self, in_dims: Any) -> Self:
         """As `compile` has it."""
         self._more["in_dims"] = in_dims
         return self
 
-    def dynamic_shapes(self, dynamic_shapes):
+    def dynamic_shapes(self, dynamic_shapes: Any) -> Self:
         """As ``torch.export.export`` has it."""
         self._more["dynamic_shapes"] = dynamic_shapes
         return self
 
-    def progress(self, progress: Callable[[str], None]):
+    def progress(self, progress: Progress) -> Self:
         """Told what is being measured."""
         self._more["progress"] = progress
         return self
 
-    def build(self):
-        """The wide model."""
+    def build(self) -> "Wide":
+        """The wide model.
+
+        Raises
+        ------
+        Error
+            ``"usage"`` without a sample; otherwise as `compile`.
+        """
         from ._wide import compile
 
         if self._args is None:
@@ -134,6 +151,12 @@ class Builder:
         return compile(self._models, self._args, self._kwargs, config=self._config, **self._more)
 
 
-def builder(models):
-    """A fluent `compile`: ``widebench.builder(models).with_sample(x).strategy("auto").validate().build()``."""
+def builder(models: Iterable[torch.nn.Module] | torch.nn.Module) -> Builder:
+    """A fluent `compile`: ``widebench.builder(models).with_sample(x).strategy("auto").validate().build()``.
+
+    Parameters
+    ----------
+    models : sequence of torch.nn.Module, or one with ``copies(n)``
+        As `compile` takes them.
+    """
     return Builder(models)

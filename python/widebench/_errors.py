@@ -16,7 +16,7 @@ class Error(RuntimeError):
         What to try; empty where nothing is known.
     """
 
-    def __init__(self, stage, message, place=None):
+    def __init__(self, stage: str, message: str, place: str | None = None) -> None:
         super().__init__(message)
         what, _, advice = message.rpartition("; ")
         before, colon, _ = (what or message).partition(": ")
@@ -24,7 +24,7 @@ class Error(RuntimeError):
         self.place = place if place is not None else before if colon else ""
         self.advice = advice if what else ""
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type["Error"], tuple[str, str, str]]:
         return type(self), (self.stage, str(self), self.place)
 
 

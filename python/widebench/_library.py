@@ -19,7 +19,7 @@ def _(model, inputs, mapped, compiled):
     return wide._program.fake_outputs(inputs, mapped, len(wide))
 
 
-def use_pooled_memory():
+def use_pooled_memory() -> None:
     """Let every CPU tensor of this process be made by widebench's allocator, from now on.
 
     Passes then take their tensors from blocks that are kept between passes, and the mode ``"reduce-overhead"`` has its

@@ -4,10 +4,14 @@ import html
 import random
 import statistics
 import time
+from typing import Any, Self
 
 import torch
 
+from . import _svg
 from ._errors import Error
+
+_SHOWN = 12  # nodes in a plot
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,24 +38,31 @@ class Check:
 
 @dataclasses.dataclass(frozen=True)
 class Proof:
-    """Whether each member computes what it computes alone. True where it does."""
+    """Whether each member computes what it computes alone. True where it does.
 
-    checks: list
-    notes: list
+    Attributes
+    ----------
+    checks : list of Check
+    notes : list of str
+        What could not be proved, and why.
+    """
+
+    checks: list[Check]
+    notes: list[str]
 
     @classmethod
-    def of(cls, texts, numbers, notes):
+    def of(cls, texts: list[str], numbers: list[float], notes: list[str]) -> Self:
         checks = [Check(*texts[3 * i:3 * i + 3], *numbers[4 * i:4 * i + 3], passed=numbers[4 * i + 3] == 1) for i in range(len(texts) // 3)]
         return cls(checks, list(notes))
 
     @property
-    def passed(self):
+    def passed(self) -> bool:
         return all(check.passed for check in self.checks)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self.passed
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [f"{'pass' if check.passed else 'FAIL'}  {check.what}: max error {check.max_abs:.3g}" for check in self.checks]
         return "\n".join([*lines, *self.notes])
 
@@ -71,12 +82,12 @@ class Explanation:
         Text of the graph after each stage, where `Config.snapshots` is on.
     """
 
-    facts: dict
-    rows: list
-    stages: dict
+    facts: dict[str, Any]
+    rows: list[dict[str, Any]]
+    stages: dict[str, str]
 
     @classmethod
-    def of(cls, facts, cells):
+    def of(cls, facts: list[str], cells: list[str]) -> Self:
         pairs = dict(zip(facts[::2], facts[1::2]))
         stages = {name.removeprefix("text "): text for name, text in pairs.items() if name.startswith("text ")}
         pairs = {name: text if name == "schedule" else float(text) if "." in text else int(text)
@@ -91,30 +102,38 @@ class Explanation:
         return cls(pairs, rows, stages)
 
     @property
-    def head(self):
+    def head(self) -> str:
         facts = self.facts
         return (f"{facts['members']} members: {facts['wide']} operations wide, {facts['sequential']} sequential, {facts['shared']} shared, "
                 f"{facts['constant']} constant; {facts['conversions']} layout conversions ({facts['copies']} copies); {facts['schedule']}; "
                 f"built in {facts['milliseconds'] / 1000:.2f} s")
 
     @property
-    def text(self):
+    def text(self) -> str:
         return "\n".join([self.head, *("  " + "  ".join(self._cells(row)) for row in self.rows)])
 
     @staticmethod
-    def _cells(row):
+    def _cells(row: dict[str, Any]) -> list[str]:
         cost = f"{row['nanoseconds'] / 1000:.1f} us{'' if row['measured'] else ' estimated'}" if row["nanoseconds"] else ""
         other = f"{row['other']} {row['other_nanoseconds'] / 1000:.1f} us" if row["other"] else ""
         return [f"{row['result']:<16}", f"{row['op'].removeprefix('aten.'):<28}", f"{row['strategy']:<14}", f"{cost:<20}", f"{other:<24}", row["module"]]
 
-    def __str__(self):
+    @property
+    def svg(self) -> str:
+        """The nodes that cost most, a bar each, and a tick for the next best way to run it; empty where no cost is known."""
+        costly = sorted((row for row in self.rows if row["nanoseconds"] > 0), key=lambda row: -row["nanoseconds"])[:_SHOWN]
+        return _svg.bars("Cost of nodes, and of the next best way",
+                         [(f"{row['result']} {row['op'].removeprefix('aten.')}", row["nanoseconds"] / 1000,
+                           row["other_nanoseconds"] / 1000 if row["other"] else None, row["measured"]) for row in costly])
+
+    def __str__(self) -> str:
         return self.text
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         titles = ("value", "operator", "strategy", "cost", "next best", "module")
         head = "".join(f"<th>{title}</th>" for title in titles)
         body = "".join("<tr>" + "".join(f"<td>{html.escape(cell.strip())}</td>" for cell in self._cells(row)) + "</tr>" for row in self.rows)
-        return f"<p>{html.escape(self.head)}</p><table><tr>{head}</tr>{body}</table>"
+        return f"<p>{html.escape(self.head)}</p>{self.svg}<table><tr>{head}</tr>{body}</table>"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,22 +146,34 @@ class Benchmark:
         Seconds for a pass of all members, one number a round, by contender.
     """
 
-    times: dict
+    times: dict[str, list[float]]
 
-    def speedup(self, rival):
+    def speedup(self, rival: str) -> tuple[float, float, float]:
         """How many times faster than the rival: median over rounds, and the 95 % interval of that median by bootstrap."""
         ratios = [theirs / ours for ours, theirs in zip(self.times["wide"], self.times[rival])]
         draw = random.Random(0)
         medians = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(1000))
         return statistics.median(ratios), medians[25], medians[974]
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [f"wide      {statistics.median(self.times['wide']) * 1e6:10.1f} us"]
         for rival in self.times:
             if rival != "wide":
                 lines.append(f"{rival:<8}  {statistics.median(self.times[rival]) * 1e6:10.1f} us   wide is "
                              "{:.2f}x [{:.2f}, {:.2f}]".format(*self.speedup(rival)))
         return "\n".join(lines)
+
+    @property
+    def svg(self) -> str:
+        """Every round's time of every contender, and its median."""
+        return _svg.rounds("Time for a pass of all members, round by round", self.times)
+
+    def _repr_html_(self) -> str:
+        rows = [(name, f"{statistics.median(times) * 1e6:.1f} us",
+                 "" if name == "wide" else "{:.2f}x [{:.2f}, {:.2f}]".format(*self.speedup(name))) for name, times in self.times.items()]
+        head = "".join(f"<th>{title}</th>" for title in ("contender", "median", "wide is faster by"))
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        return f"{self.svg}<table><tr>{head}</tr>{body}</table>"
 
 
 def benchmark(wide, tensors, rivals, rounds):

@@ -2,24 +2,33 @@
 import dataclasses
 import os
 import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch.utils import _pytree as pytree
 
 from . import _members
-from ._config import Config
+from ._config import Config, Mode, Progress
 from ._errors import Error, translated, translating
 from ._library import _models, interruptible, ops
 from ._program import Program, export
-from ._report import Explanation, Proof, benchmark, profile
+from ._report import Benchmark, Explanation, Proof, benchmark, profile
 
+if TYPE_CHECKING:
+    import torch.profiler
+
+Preset = Literal["default", "fast", "debug", "safe"]
 _PRESETS = {"default": Config.default, "fast": Config.fast, "debug": Config.debug, "safe": Config.safe}
 # A real module's forward is looked up here, not through torch.ops: that costs a microsecond.
 _forward = ops.forward.default
 
 
-def compile(models, example_args=(), example_kwargs=None, *, n=None, mode=None, config=None, in_dims=None, kwargs_in_dims=None,
-            dynamic_shapes=None, names=None, init=None, progress=None):
+def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: tuple[Any, ...] | torch.Tensor = (),
+            example_kwargs: Mapping[str, Any] | None = None, *, n: int | None = None, mode: Mode | None = None,
+            config: Config | Preset | None = None, in_dims: Any = None, kwargs_in_dims: Mapping[str, Any] | None = None,
+            dynamic_shapes: Any = None, names: Sequence[str] | None = None,
+            init: Callable[[torch.nn.Module, int], object] | None = None, progress: Progress | None = None) -> "Wide":
     """N modules of one architecture as one wide model.
 
     Parameters
@@ -104,8 +113,10 @@ def compile(models, example_args=(), example_kwargs=None, *, n=None, mode=None, 
     return wide
 
 
-def from_files(model, checkpoints=(), example_args=None, example_kwargs=None, *, mode=None, config=None, in_dims=None,
-               kwargs_in_dims=None, progress=None):
+def from_files(model: str | os.PathLike[str], checkpoints: Iterable[str | os.PathLike[str]] = (),
+               example_args: tuple[Any, ...] | torch.Tensor | None = None, example_kwargs: Mapping[str, Any] | None = None, *,
+               mode: Mode | None = None, config: Config | Preset | None = None, in_dims: Any = None,
+               kwargs_in_dims: Mapping[str, Any] | None = None, progress: Progress | None = None) -> "Wide":
     """A wide model of files: a program of ``torch.export.save`` and a safetensors checkpoint for each member.
 
     Parameters
@@ -113,7 +124,7 @@ def from_files(model, checkpoints=(), example_args=None, example_kwargs=None, *,
     model : path
         The ``.pt2`` file. Nothing in it is executed.
     checkpoints : sequence of paths
-        One for each member; none: one member with the program's own weights.
+        One for each member, or files of ``widebench pack``; none: one member with the program's own weights.
     example_args, example_kwargs : optional
         What one member is called with; without them the plan is made at the first call.
     mode, config, in_dims, kwargs_in_dims, progress
@@ -123,6 +134,11 @@ def from_files(model, checkpoints=(), example_args=None, example_kwargs=None, *,
     -------
     Wide
         It cannot `unpack()`, as a file holds no class.
+
+    Raises
+    ------
+    Error
+        ``"load"``: a file is no program or checkpoint, or a checkpoint is of another model; ``place`` is the file.
     """
     config = _config(config, mode)
     with translating():  # the library's reader checks the file; what is read of it below is known to be sound
@@ -219,7 +235,17 @@ class Wide(torch.nn.Module):
     Called as a member is, it gives the member's own output structure; every tensor of it is ``[N, ...]``. Outputs are
     ordinary tensors that require no gradient. Calls from several threads wait for each other; two wide models run side
     by side. A process that was forked after the model was made is refused.
+
+    Attributes
+    ----------
+    names : list of str
+        Of the members, in the order of the first axis of outputs.
+    config : Config
+        How it was built.
     """
+
+    names: list[str]
+    config: Config
 
     def __init__(self, *, _handle, _program, _names, _config, _skeleton):
         super().__init__()
@@ -241,7 +267,7 @@ class Wide(torch.nn.Module):
 
     # Calling
 
-    def forward(self, *args, **kwargs):
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
         """All members on one set of inputs.
 
         Inputs are shared or have an axis of members, as `in_dims` of `compile` said.
@@ -285,10 +311,10 @@ class Wide(torch.nn.Module):
         """Builds for these inputs, unless there is a build."""
         interruptible(lambda: ops.prepare(self._handle, tensors, self._mapped), self._handle, progress)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.names)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"{len(self)} members, mode={self.config.mode!r}"
 
     # Inputs
@@ -331,14 +357,14 @@ class Wide(torch.nn.Module):
 
     # What it does
 
-    def plan(self, *args, **kwargs):
+    def plan(self, *args: Any, **kwargs: Any) -> str:
         """The plan for these inputs (the example's where none are given) as text: each node with strategy, layouts, cost."""
         tensors = self._inputs(args, kwargs)
         self._prepare(tensors)
         with translating():
             return ops.plan(self._handle, tensors, self._mapped)
 
-    def verify(self, *args, **kwargs):
+    def verify(self, *args: Any, **kwargs: Any) -> Proof:
         """Proves each member against its own separate run, float64, and for cross-talk.
 
         Returns
@@ -353,14 +379,14 @@ class Wide(torch.nn.Module):
         interruptible(lambda: found.extend(ops.prove(self._handle, tensors, self._mapped)), self._handle)
         return Proof.of(*found)
 
-    def explain(self, *args, **kwargs):
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What runs wide and how, as an `Explanation` with ``text``, ``rows`` and, in a notebook, a table."""
         tensors = self._inputs(args, kwargs)
         self._prepare(tensors)
         with translating():
             return Explanation.of(ops.facts(self._handle, tensors, self._mapped), ops.plan_rows(self._handle, tensors, self._mapped))
 
-    def benchmark(self, *args, rivals=("eager",), rounds=30, **kwargs):
+    def benchmark(self, *args: Any, rivals: Sequence[str] = ("eager",), rounds: int = 30, **kwargs: Any) -> Benchmark:
         """Times wide calls beside honest ways to run the members apart, in rounds, each round in an order drawn anew.
 
         Parameters
@@ -378,13 +404,13 @@ class Wide(torch.nn.Module):
         """
         return benchmark(self, self._inputs(args, kwargs), rivals, rounds)
 
-    def profile(self, *args, passes=10, **kwargs):
+    def profile(self, *args: Any, passes: int = 10, **kwargs: Any) -> "torch.profiler.profile":
         """Some calls under ``torch.profiler``; gives its ``profile`` object, whose ``key_averages().table()`` shows operators."""
         tensors = self._inputs(args, kwargs)
         self._prepare(tensors)
         return profile(self, tensors, passes)
 
-    def reset(self):
+    def reset(self) -> None:
         """Written buffers as loaded, random streams from their seeds."""
         with translating():
             ops.reset(self._handle)
@@ -404,7 +430,8 @@ class Wide(torch.nn.Module):
         with translating():
             return dict(zip(*ops.member_state(self._handle, i)))
 
-    def state_dict(self, member=None, *, destination=None, prefix="", keep_vars=False):
+    def state_dict(self, member: int | str | None = None, *, destination: Any = None, prefix: str = "",
+                   keep_vars: bool = False) -> dict[str, torch.Tensor]:
         """The state dict of one member, by number or name; of all, each tensor ``[N, ...]``, where none is named.
 
         Tensors are copies. Written buffers are as the last call left them. Names are those that the graph reads; of tied
@@ -438,12 +465,12 @@ class Wide(torch.nn.Module):
                     complete.setdefault(name, tensors[known])
         return complete
 
-    def load_state_dict(self, state_dict, strict=True, assign=False):
+    def load_state_dict(self, state_dict: Mapping[str, torch.Tensor], strict: bool = True, assign: bool = False) -> None:
         """The reverse of ``state_dict()``: tensors ``[N, ...]``."""
         for i in range(len(self)):
             self.load_member(i, {name: tensor[i] for name, tensor in state_dict.items()})
 
-    def load_member(self, member, state_dict):
+    def load_member(self, member: int | str, state_dict: Mapping[str, torch.Tensor]) -> None:
         """Takes a state dict in place of a member's weights, by the plans that there are. Names it lacks stay as they were."""
         i = self._index(member)
         tensors = self._tensors(i)
@@ -456,7 +483,7 @@ class Wide(torch.nn.Module):
         self._replace(self.names, [-1 if k == i else k for k in range(len(self))], [own])
         self._sources[i] = None
 
-    def add(self, model, name=None):
+    def add(self, model: torch.nn.Module | Mapping[str, torch.Tensor], name: str | None = None) -> None:
         """One more member, a module or a state dict, at the end. Plans of before are kept where they fit."""
         name = name or next(f"member{k}" for k in range(len(self), 2 * len(self) + 1) if f"member{k}" not in self.names)
         names = _names([*self.names, name], len(self) + 1)
@@ -465,7 +492,7 @@ class Wide(torch.nn.Module):
         self._sources.append(weakref.ref(model) if isinstance(model, torch.nn.Module) else None)
         self._example = None if any(self._mapped) else self._example
 
-    def drop(self, member):
+    def drop(self, member: int | str) -> None:
         """One member less. Plans of before are kept where they fit."""
         i = self._index(member)
         if len(self) == 1:
@@ -477,13 +504,13 @@ class Wide(torch.nn.Module):
         if self._example is not None:
             self._example = [tensor[kept] if own else tensor for tensor, own in zip(self._example, self._mapped)]
 
-    def replace(self, member, model):
+    def replace(self, member: int | str, model: torch.nn.Module | Mapping[str, torch.Tensor]) -> None:
         """Another module or state dict in the place of a member. Plans of before are kept where they fit."""
         i = self._index(member)
         self._replace(self.names, [-1 if k == i else k for k in range(len(self))], [self._taken(model, self.names[i])])
         self._sources[i] = weakref.ref(model) if isinstance(model, torch.nn.Module) else None
 
-    def refresh(self):
+    def refresh(self) -> None:
         """Takes in the weights of the modules as they are now, by the plans that there are.
 
         Members whose module is gone, or that came as a state dict, stay as they are.
@@ -492,7 +519,7 @@ class Wide(torch.nn.Module):
         brought = [self._taken(model, name) for model, name in zip(models, self.names) if model is not None]
         self._replace(self.names, [k if model is None else -1 for k, model in enumerate(models)], brought)
 
-    def unpack(self):
+    def unpack(self) -> list[torch.nn.Module]:
         """N modules of the members' class, with copies of their weights and buffers.
 
         Raises

@@ -1,6 +1,11 @@
 """From the answers of N members to one: each takes a tensor ``[N, ...]`` or a pytree of them, as a wide model gives it."""
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
 import torch
 from torch.utils import _pytree as pytree
+
+Tree = TypeVar("Tree")  # a tensor, or a pytree of them
 
 __all__ = ["mean", "quantiles", "topk", "variance", "vote"]
 
@@ -9,17 +14,17 @@ def _each(function, outputs):
     return pytree.tree_map(lambda leaf: function(leaf) if isinstance(leaf, torch.Tensor) else leaf, outputs)
 
 
-def mean(outputs):
+def mean(outputs: Tree) -> Tree:
     """Mean over members, ``[N, ...] -> [...]``."""
     return _each(lambda leaf: leaf.mean(0), outputs)
 
 
-def variance(outputs, correction=1):
+def variance(outputs: Tree, correction: int = 1) -> Tree:
     """Variance over members, ``[N, ...] -> [...]``; `correction` as in `torch.var`."""
     return _each(lambda leaf: leaf.var(0, correction=correction), outputs)
 
 
-def vote(outputs, dim=-1):
+def vote(outputs: Tree, dim: int = -1) -> Tree:
     """The class that most members choose, ``[N, ..., C] -> [...]`` of int64; the smaller number where two have as many.
 
     `dim` is the axis of classes in one member's answer.
@@ -32,7 +37,7 @@ def vote(outputs, dim=-1):
     return _each(of, outputs)
 
 
-def topk(outputs, k, dim=-1):
+def topk(outputs: Any, k: int, dim: int = -1) -> Any:
     """The k classes of greatest mean probability, ``[N, ..., C] -> (values, indices)`` of ``[..., k]``; outputs are logits."""
     def of(leaf):
         return leaf.softmax(dim if dim < 0 else dim + 1).mean(0).topk(k, dim)
@@ -40,6 +45,6 @@ def topk(outputs, k, dim=-1):
     return _each(of, outputs)
 
 
-def quantiles(outputs, q):
+def quantiles(outputs: Tree, q: float | Sequence[float]) -> Tree:
     """Quantiles over members, ``[N, ...] -> [Q, ...]``; `q` is a number or a list of Q numbers of 0 to 1."""
     return _each(lambda leaf: leaf.quantile(torch.as_tensor(q, dtype=leaf.dtype), dim=0), outputs)

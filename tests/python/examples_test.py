@@ -1,8 +1,12 @@
-"""Each script of examples/ runs and says what its README says, numbers apart."""
+"""Each script of examples/ runs and says what its README says, numbers apart; each notebook runs from its first cell to its last."""
+import ast
+import importlib.util
+import json
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from support import torch, widebench  # noqa: F401
@@ -14,7 +18,17 @@ def words(text):
     return re.sub(r"\s+", " ", re.sub(r"-?\d+(\.\d+)?", "#", text)).strip()
 
 
+def cells_of(notebook):
+    document = json.loads(notebook.read_text())
+    return document, [cell for cell in document["cells"] if cell["cell_type"] == "code"]
+
+
 class Examples(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
     def test_each(self):
         readme = (EXAMPLES / "README.md").read_text()
         scripts = sorted(EXAMPLES.glob("*.py"))
@@ -23,9 +37,40 @@ class Examples(unittest.TestCase):
             with self.subTest(script.name):
                 shown = re.search(rf"    \$ python {script.name}\n(.*?)\n\n", readme + "\n\n", flags=re.S)
                 self.assertIsNotNone(shown, f"README.md does not show {script.name}")
-                result = subprocess.run([sys.executable, script], capture_output=True, text=True)
+                result = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=self.folder)
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertEqual(words(result.stdout), words(shown[1]))
+        page = (self.folder / "sweep_report.html").read_text()
+        self.assertEqual((page.count("<svg"), page.count("<h2>")), (2, 3))
+
+    def test_notebooks(self):
+        """Cells in order, the last expression of each shown as a notebook would show it."""
+        notebooks = sorted(EXAMPLES.glob("*.ipynb"))
+        self.assertGreater(len(notebooks), 0)
+        readme = (EXAMPLES / "README.md").read_text()
+        for notebook in notebooks:
+            self.assertIn(f"({notebook.name})", readme)
+            names, shown = {}, []
+            for cell in cells_of(notebook)[1]:
+                with self.subTest(notebook.name, cell=cell["id"]):
+                    self.assertEqual((cell["outputs"], cell["execution_count"]), ([], None), "keep no outputs in the repository")
+                    tree = ast.parse("".join(cell["source"]))
+                    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+                    exec(compile(tree, notebook.name, "exec"), names)  # as the reader would
+                    if last is not None:
+                        value = eval(compile(ast.Expression(last.value), notebook.name, "eval"), names)
+                        shown.append(value._repr_html_() if hasattr(value, "_repr_html_") else repr(value))
+            self.assertTrue(any("<svg" in one for one in shown))
+
+    def test_notebooks_by_nbconvert(self):
+        if not all(importlib.util.find_spec(name) for name in ("nbconvert", "ipykernel")):
+            self.skipTest("nbconvert and ipykernel are not installed")
+        for notebook in sorted(EXAMPLES.glob("*.ipynb")):
+            with self.subTest(notebook.name):
+                result = subprocess.run([sys.executable, "-m", "nbconvert", "--to", "html", "--execute", notebook, "--output-dir", self.folder],
+                                        capture_output=True, text=True, cwd=self.folder)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertIn("<svg", (self.folder / f"{notebook.stem}.html").read_text())
 
 
 if __name__ == "__main__":

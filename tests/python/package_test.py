@@ -1,8 +1,10 @@
 """What users of the package call."""
 import dataclasses
 import gc
+import json
 import multiprocessing
 import os
+import pathlib
 import pickle
 import signal
 import subprocess
@@ -12,6 +14,7 @@ import threading
 import time
 import unittest
 import warnings
+import xml.etree.ElementTree
 
 from support import close, net, nets, same_as_modules, torch, widebench
 from widebench._library import ops
@@ -190,6 +193,29 @@ class Settings(unittest.TestCase):
         self.assertTrue(0 < low <= middle <= high)
         self.assertIn("vmap", str(measured))
         self.assertTrue(wide.profile(passes=2).key_averages())
+
+    def test_plots(self):
+        """Well-formed whatever models are called, and without what a page would have to fetch or run."""
+        def figure(markup):
+            for word in ("<script", "http", "onload", "nan", "inf"):
+                self.assertNotIn(word, markup.replace("http://www.w3.org/2000/svg", "").lower().replace("information", ""))
+            return xml.etree.ElementTree.fromstring(markup)
+
+        wide = widebench.compile(nets(3), X, config=widebench.Config(seconds=1))
+        explained = wide.explain()
+        bars = figure(explained.svg).findall("{http://www.w3.org/2000/svg}rect")
+        self.assertEqual(len(bars), min(12, sum(row["nanoseconds"] > 0 for row in explained.rows)))
+        self.assertIn(explained.svg, explained._repr_html_())
+        measured = wide.benchmark(rounds=4)
+        dots = figure(measured.svg).findall("{http://www.w3.org/2000/svg}circle")
+        self.assertEqual(len(dots), 8)
+        self.assertIn(measured.svg, measured._repr_html_())
+        row = dict(explained.rows[0], result="%<script>&\"'", op="aten.x" * 40, nanoseconds=float("inf"), other="<b>", other_nanoseconds=float("nan"))
+        hostile = dataclasses.replace(explained, rows=[row, dict(row, nanoseconds=3.0, other="")])
+        figure(hostile.svg)
+        self.assertNotIn("<script>", hostile._repr_html_())
+        self.assertNotIn("<b>", hostile._repr_html_())
+        self.assertEqual(dataclasses.replace(explained, rows=[]).svg, "")
 
     def test_progress(self):
         told = []
@@ -505,6 +531,55 @@ class Processes(unittest.TestCase):
                 "assert not widebench._library.ops.uses_tensor_memory()")
         took = min(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout) for _ in range(3))
         self.assertLess(took, 0.3)
+
+
+class Command(unittest.TestCase):
+    """The console command, as the build tree has it."""
+
+    def setUp(self):
+        self.script = pathlib.Path(widebench.__file__).parents[1] / "bin" / "widebench"
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def ran(self, *words, **environment):
+        return subprocess.run([sys.executable, self.script, *words], capture_output=True, text=True, env={**os.environ, **environment})
+
+    def test_runs_the_program(self):
+        done = self.ran("info", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["version"], widebench.__version__)
+        done = self.ran("unpack", "nowhere.safetensors", "-o", "x")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("nowhere.safetensors", done.stderr)
+
+    def test_packed_files(self):
+        corpus = pathlib.Path(os.environ["CORPUS"]) / "mlp"
+        seeds, packed = sorted(corpus.glob("seed*.safetensors")), self.folder / "packed.safetensors"
+        self.assertEqual(self.ran("pack", *seeds, "-o", packed).returncode, 0)
+        wide = widebench.from_files(corpus / "model.pt2", [packed], config=FAST)
+        self.assertEqual(wide.names, [seed.stem for seed in seeds])
+        x = torch.randn(4, 64)
+        self.assertTrue(torch.equal(wide(x), widebench.from_files(corpus / "model.pt2", seeds, config=FAST)(x)))
+
+    def test_imports_no_torch(self):
+        done = self.ran("--version", PYTHONPROFILEIMPORTTIME="1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotRegex(done.stderr, r"\| *torch$")
+
+    def test_refusals(self):
+        package = self.folder / "widebench"
+        package.mkdir()
+        (package / "__init__.py").touch()
+        (package / "_built_with.py").write_text('VERSION = "0"\nTORCH = "1.13.0"\n')
+        done = self.ran("info", PYTHONPATH=str(self.folder))
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (3, "", 1))
+        self.assertIn("was built with torch 1.13.0", done.stderr)
+        (package / "_built_with.py").write_text(f'TORCH = "{torch.__version__}"\n')
+        done = self.ran("info", PYTHONPATH=str(self.folder))
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (3, "", 1))
+        self.assertIn("install widebench again", done.stderr)
+        self.assertIn("not installed", subprocess.run([sys.executable, "-I", self.script], capture_output=True, text=True).stderr)
 
 
 class Compiled(unittest.TestCase):

@@ -1,0 +1,112 @@
+// widebench pack: the checkpoints of N members as one file of stacked tensors.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/context.h"
+#include "app/cli/existing_file.h"
+#include "app/exit_code.h"
+#include "core/aten/torch_bridge.h"
+#include "core/frontend/members.h"
+#include "core/frontend/torchscript.h"
+#include "formats/error.h"
+#include "formats/exported_program.h"
+#include "formats/packed.h"
+#include "results/table.h"
+
+namespace wide::cli {
+namespace {
+
+struct PackArguments {
+  std::vector<std::string> files;
+  std::string output;
+  bool stack_all = false, force = false;
+};
+
+// Members and what holds their bytes.
+struct MembersToPack {
+  std::vector<formats::PackMember> members;
+  std::vector<std::shared_ptr<const std::vector<std::byte>>> files;
+  std::vector<at::Tensor> tensors;
+};
+
+bool is_archive(const std::filesystem::path& file) {
+  std::array<char, 4> first{};
+  std::ifstream(file, std::ios::binary).read(first.data(), first.size());
+  return std::string_view(first.data(), first.size()) == "PK\3\4";
+}
+
+// A program's parameters and persistent buffers, which is what its state dict holds.
+void add_program(MembersToPack& all, const std::filesystem::path& file, const std::string& name) {
+  if (is_torchscript(file)) {
+    throw Error("pack", file.string() + ": is TorchScript; save its state dict as safetensors and pack that");
+  }
+  formats::PackMember member{name, file.string(), {}, {}};
+  for (const auto& [fqn, stored] : formats::read_exported_program(file).weights) {
+    all.tensors.push_back(to_tensor(stored));
+    member.entries.push_back(to_entry(fqn, all.tensors.back()));
+  }
+  all.members.push_back(std::move(member));
+}
+
+void add_checkpoint(MembersToPack& all, const std::filesystem::path& path, const std::string& name) {
+  auto file = formats::Safetensors::read(path);
+  all.files.push_back(file.storage());
+  if (const auto packed = formats::Packed::of(file, path.string())) {
+    for (std::size_t i = 0; i < packed->members().size(); ++i) all.members.push_back(packed->member(i));
+    return;
+  }
+  all.members.push_back({name, path.string(), file.entries(), std::string(file.header())});
+}
+
+int run(const Context& context, const PackArguments& options) {
+  check_may_write(options.output, options.force);
+  const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
+  const auto names = member_names(files);
+  MembersToPack all;
+  for (std::size_t i = 0; i < files.size(); ++i)
+    (is_archive(files[i]) ? add_program : add_checkpoint)(all, files[i], names[i]);
+  const auto done = formats::write_packed(options.output, all.members, {.stack_all = options.stack_all});
+  if (context.json) {
+    nlohmann::json document{{"file", options.output},  {"members", nlohmann::json::array()},
+                            {"stacked", done.stacked}, {"once", done.once},
+                            {"bytes", done.bytes},     {"bytes_apart", done.bytes_apart}};
+    for (const auto& member : all.members) document["members"].push_back(member.name);
+    context.out << document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  }
+  context.human() << fmt::format(
+      "{} members: {} tensors stacked, {} alike in all and kept once; {:.1f} MB, apart {:.1f} MB\nwritten to "
+      "{}\n",
+      all.members.size(), done.stacked, done.once, static_cast<double>(done.bytes) / 1e6,
+      static_cast<double>(done.bytes_apart) / 1e6, results::printable(options.output, 4096));
+  return app::kExitDone;
+}
+
+}  // namespace
+
+void add_pack_command(CLI::App& app, Context& context) {
+  const auto options = std::make_shared<PackArguments>();
+  auto* command =
+      app.add_subcommand("pack", "Put the checkpoints of N members into one file of stacked tensors");
+  command
+      ->add_option(
+          "FILE", options->files,
+          "checkpoints (.safetensors) or exported models (.pt2), one member each, named by file stem; "
+          "members of a packed file are packed again")
+      ->required();
+  command->add_option("-o,--output", options->output, "safetensors to write")->required()->type_name("FILE");
+  command->add_flag("--stack-all", options->stack_all,
+                    "stack also the tensors that all members have alike, which are kept once otherwise");
+  command->add_flag("--force", options->force, "replace the output where it is there already");
+  add_common_options(*command, context);
+  command->footer(
+      examples({"widebench pack seed*.safetensors -o members.safetensors",
+                "widebench unpack members.safetensors -o members",
+                "widebench run --model m.pt2 --weights members.safetensors --inputs in.safetensors "
+                "--outputs out.safetensors"}));
+  set_action(*command, context, [options, &context] { return run(context, *options); });
+}
+
+}  // namespace wide::cli
