@@ -188,9 +188,8 @@ void Workbench::draw_menu(const Ui& ui) {
         for (const auto& source : recent) {
           const auto label =
               title(source) + "   " +
-              std::to_string(source.weights.empty() ? source.copies
-                                                    : static_cast<std::int64_t>(source.weights.size())) +
-              " members";
+              (source.weights.empty() ? std::to_string(source.copies) + " members"
+                                      : std::to_string(source.weights.size()) + " checkpoints");
           ImGui::PushID(&source - recent.data());
           if (ImGui::MenuItem(label.c_str())) open_source(source);
           ImGui::PopID();

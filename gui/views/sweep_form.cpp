@@ -51,6 +51,10 @@ std::vector<std::string> subjects_by_shape(const SweepForm& form, const presets:
   return result;
 }
 
+std::int64_t members_in_checkpoints(const SweepForm& form) {
+  return std::max<std::int64_t>(1, form.members.value_or(std::ssize(form.weights)));
+}
+
 }  // namespace
 
 std::string objection(const SweepForm& form) {
@@ -61,9 +65,9 @@ std::string objection(const SweepForm& form) {
   if (form.modes.size() > 1) return "a model of your own is measured in one mode at a time";
   if (!form.dtypes.empty()) return "a model of your own is measured in the type of its checkpoints";
   if (form.devices.size() > 1) return "a model of your own is measured on one device at a time";
-  const auto given = std::max<std::size_t>(1, form.weights.size());
+  const auto given = members_in_checkpoints(form);
   for (const auto n : form.n) {
-    if (form.peers && static_cast<std::size_t>(n) > given)
+    if (form.peers && n > given)
       return "with the Python ways each member needs a checkpoint; there are fewer than " + std::to_string(n);
   }
   return "";
@@ -71,7 +75,7 @@ std::string objection(const SweepForm& form) {
 
 std::string remark(const SweepForm& form) {
   if (form.model.empty() || form.n.empty()) return "";
-  const auto given = std::max<std::int64_t>(1, std::ssize(form.weights));
+  const auto given = members_in_checkpoints(form);
   if (*std::max_element(form.n.begin(), form.n.end()) <= given) return "";
   std::string text = "Members beyond the ";
   text.append(given == 1 ? "first" : "first ").append(given == 1 ? "" : std::to_string(given));

@@ -15,10 +15,11 @@ namespace wide::gui {
 
 /// An empty list leaves that axis as the preset has it.
 struct SweepForm {
-  std::string preset = "quick";       ///< name or file
-  std::vector<std::string> subjects;  ///< built-in ones; empty: all of the preset
-  std::string model;                  ///< a .pt2 of one's own instead of subjects
-  std::vector<std::string> weights;   ///< its checkpoints, one per member
+  std::string preset = "quick";         ///< name or file
+  std::vector<std::string> subjects;    ///< built-in ones; empty: all of the preset
+  std::string model;                    ///< a .pt2 of one's own instead of subjects
+  std::vector<std::string> weights;     ///< its checkpoints
+  std::optional<std::int64_t> members;  ///< in the checkpoints; where not known, one in each
   std::vector<std::int64_t> n;
   std::vector<std::string> dtypes, devices, modes;
   std::vector<std::string> strategies;  ///< "all" too

@@ -145,6 +145,7 @@ SweepForm form_of(const SweepPanel& panel, const Workbench& bench) {
   form.subjects.clear();
   form.model = source.models.empty() ? "" : source.models.front();
   form.weights = source.weights;
+  if (!source.weights.empty()) form.members = std::ssize(bench.session.model->members);
   return form;
 }
 

@@ -98,6 +98,9 @@ TEST(SweepForm, AModelHasCopiesWhereCheckpointsAreFew) {
       remark(form),
       "Members beyond the first 2 have no checkpoint: they are copies, their weights scaled by a percent "
       "or more.");
+  form.members = 4;  // in packed files
+  EXPECT_EQ(remark(form), "");
+  form.members.reset();
   form.peers = true;
   EXPECT_EQ(objection(form), "with the Python ways each member needs a checkpoint; there are fewer than 4");
   form.peers = false;
