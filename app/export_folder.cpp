@@ -16,15 +16,6 @@ namespace {
 
 using Tensors = std::vector<std::pair<std::string, at::Tensor>>;
 
-void write(const std::filesystem::path& file, Tensors tensors) {
-  std::vector<formats::SafetensorsEntry> entries;
-  for (auto& [name, tensor] : tensors) {
-    tensor = tensor.cpu();
-    entries.push_back(to_entry(name, tensor));
-  }
-  formats::write_safetensors(file, entries);
-}
-
 Tensors input_tensors(const WideModel& model, std::span<const ModelInput> inputs) {
   Tensors tensors;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
@@ -69,7 +60,7 @@ std::string write_weights(const std::filesystem::path& folder, const Graph& grap
   }
   const auto file = member.name + ".safetensors";
   std::filesystem::create_directories((folder / file).parent_path());
-  write(folder / file, tensors);
+  write_tensors(folder / file, tensors);
   return file;
 }
 
@@ -115,8 +106,8 @@ void write_export(const std::filesystem::path& folder, const ExportSource& sourc
     document["model"] = std::filesystem::absolute(source.model).string();
     document["weights"] = checkpoints_of(folder, source, model);
   }
-  write(folder / "inputs.safetensors", input_tensors(model, inputs));
-  write(folder / "outputs.safetensors", output_tensors(model, inputs));
+  write_tensors(folder / "inputs.safetensors", input_tensors(model, inputs));
+  write_tensors(folder / "outputs.safetensors", output_tensors(model, inputs));
   results::write_report(folder / "model.json", document);
 }
 

@@ -38,15 +38,6 @@ at::Tensor value_of(const ModelOutput& output, std::int64_t member) {
   return {};
 }
 
-void write(const std::filesystem::path& file, std::vector<std::pair<std::string, at::Tensor>> tensors) {
-  std::vector<formats::SafetensorsEntry> entries;
-  for (auto& [name, tensor] : tensors) {
-    tensor = tensor.cpu();
-    entries.push_back(to_entry(name, tensor));
-  }
-  formats::write_safetensors(file, entries);
-}
-
 bool has_input(const formats::Safetensors& file, const WideModel& model, std::int64_t number) {
   const auto key = "input." + std::to_string(number);
   if (file.find(key)) return true;
@@ -122,7 +113,7 @@ void write_outputs(const std::filesystem::path& file, const WideModel& model,
           std::move(value));
     }
   }
-  write(file, tensors);
+  write_tensors(file, tensors);
 }
 
 void write_buffers(const std::filesystem::path& file, const WideModel& model) {
@@ -133,7 +124,7 @@ void write_buffers(const std::filesystem::path& file, const WideModel& model) {
                            tensor.select(0, i).contiguous());
     }
   }
-  write(file, tensors);
+  write_tensors(file, tensors);
 }
 
 std::vector<Expectation> compare_outputs(const std::filesystem::path& path, const WideModel& model,

@@ -95,6 +95,16 @@ formats::SafetensorsEntry to_entry(std::string name, const at::Tensor& tensor) {
           {static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()}};
 }
 
+void write_tensors(const std::filesystem::path& file,
+                   std::vector<std::pair<std::string, at::Tensor>> tensors) {
+  std::vector<formats::SafetensorsEntry> entries;
+  for (auto& [name, tensor] : tensors) {
+    tensor = tensor.cpu().resolve_conj().resolve_neg().contiguous();
+    entries.push_back(to_entry(name, tensor));
+  }
+  formats::write_safetensors(file, entries);
+}
+
 std::string shape_text(at::IntArrayRef shape) {
   std::string text = "[";
   for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);

@@ -3,9 +3,12 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "formats/exported_program.h"
 #include "formats/safetensors.h"
@@ -26,6 +29,10 @@ at::Tensor to_tensor(const formats::StoredTensor& stored);
 at::Tensor to_tensor(const formats::SafetensorsEntry& entry);
 /// The entry points into `tensor`, which must be contiguous, on CPU, and outlive it.
 formats::SafetensorsEntry to_entry(std::string name, const at::Tensor& tensor);
+/// Writes a safetensors file; views that are conjugated or negated only when read are written as they read.
+/// Throws wide::Error ("write").
+void write_tensors(const std::filesystem::path& file,
+                   std::vector<std::pair<std::string, at::Tensor>> tensors);
 
 /// "[4, 16]"
 std::string shape_text(at::IntArrayRef shape);

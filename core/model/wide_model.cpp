@@ -119,7 +119,7 @@ void WideModel::check_members() const {
 std::optional<std::string> WideModel::find_twin(const std::string& fqn) {
   std::size_t hash = 0;
   for (const auto& member : members_) {
-    const auto tensor = member.tensors.at(fqn).cpu().contiguous();
+    const auto tensor = member.tensors.at(fqn).cpu().resolve_conj().resolve_neg().contiguous();
     const std::string_view bytes(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
     hash = hash * 1099511628211ULL + std::hash<std::string_view>()(bytes);
   }

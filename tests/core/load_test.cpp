@@ -28,9 +28,7 @@ Tensors checkpoint(std::string_view model, int seed) {
 
 void save(const fs::path& path, const Tensors& tensors) {
   fs::create_directories(path.parent_path());
-  std::vector<formats::SafetensorsEntry> entries;
-  for (const auto& [name, tensor] : tensors) entries.push_back(to_entry(name, tensor));
-  formats::write_safetensors(path, entries);
+  write_tensors(path, {tensors.begin(), tensors.end()});
 }
 
 fs::path program(std::string_view model) {
@@ -56,6 +54,17 @@ TEST(Load, CheckpointsAreMembersNamedByTheirStems) {
   for (const auto& [name, tensor] : checkpoint("mlp", 1))
     EXPECT_TRUE(loaded.members[0].tensors.at(name).equal(tensor)) << name;
   EXPECT_EQ(loaded.graph.name, "model");
+}
+
+TEST(Load, ViewsThatAreConjugatedOrNegatedAreWrittenAsTheyRead) {
+  const TemporaryFolder folder;
+  const auto z = at::randn({3}, at::kComplexFloat), one = at::randn({1}, at::kComplexFloat);
+  const Tensors tensors{
+      {"conj", at::conj(z)}, {"imag", at::imag(at::conj(one))}, {"turned", at::randn({2, 3}).t()}};
+  save(folder / "t.safetensors", tensors);
+  const auto file = formats::Safetensors::read(folder / "t.safetensors");
+  for (const auto& [name, tensor] : tensors)
+    EXPECT_TRUE(at::equal(to_tensor(*file.find(name)), tensor)) << name;
 }
 
 TEST(Load, AProgramInMemoryIsTheFilesAndLeavesOutWhatIsGiven) {
