@@ -40,10 +40,6 @@ Binder& Binder::real(double value) {
   return *this;
 }
 
-Binder& Binder::interval(const Interval& value) {
-  return real(value.value).real(value.low).real(value.high);
-}
-
 Binder& Binder::blob(std::string_view bytes) {
   statement_.bind(next_++, static_cast<const void*>(bytes.data()), static_cast<int>(bytes.size()));
   if (sum_ != nullptr) sum_->text(bytes);
@@ -52,46 +48,37 @@ Binder& Binder::blob(std::string_view bytes) {
 
 Binder& Binder::null() {
   statement_.bind(next_++);
-  if (sum_ != nullptr) sum_->null();
+  if (sum_ != nullptr && sums_null_) sum_->null();
   return *this;
 }
 
 std::string Columns::text() {
-  std::string value(rows_.text(next_++));
-  if (sum_ != nullptr) sum_->text(value);
+  std::string value(rows_.text(next_));
+  if (auto* sum = pass()) sum->text(value);
   return value;
 }
 
 std::int64_t Columns::integer() {
-  const std::int64_t value = rows_.integer(next_++);
-  if (sum_ != nullptr) sum_->integer(value);
+  const std::int64_t value = rows_.integer(next_);
+  if (auto* sum = pass()) sum->integer(value);
   return value;
 }
 
 double Columns::real() {
-  const double value = rows_.real(next_++);
-  if (sum_ != nullptr) sum_->real(value);
+  const double value = rows_.real(next_);
+  if (auto* sum = pass()) sum->real(value);
   return value;
-}
-
-Interval Columns::interval() {
-  Interval result;
-  result.value = real();
-  result.low = real();
-  result.high = real();
-  return result;
 }
 
 std::optional<std::int64_t> Columns::optional_integer() {
-  const auto value = rows_.optional_integer(next_++);
-  if (sum_ != nullptr) value ? sum_->integer(*value) : sum_->null();
+  const auto value = rows_.optional_integer(next_);
+  if (auto* sum = pass()) value ? sum->integer(*value) : sum->null();
   return value;
 }
 
-Columns& Columns::skip(int count) {
-  if (sum_ != nullptr) rows_.add(*sum_, next_, next_ + count);
-  next_ += count;
-  return *this;
+void Columns::skip_columns(int count) {
+  for (; count > 0; --count)
+    if (auto* sum = pass()) rows_.add(*sum, next_ - 1, next_);
 }
 
 ManyRows::ManyRows(SQLite::Database& db, const std::string& sql) : db_(db.getHandle()) {
@@ -124,18 +111,22 @@ std::int64_t ManyRows::integer(int column) const {
 }
 
 std::optional<std::int64_t> ManyRows::optional_integer(int column) const {
-  if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
+  if (is_null(column)) return std::nullopt;
   return integer(column);
 }
 
 double ManyRows::real(int column) const {
-  if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return kUnknown;
+  if (is_null(column)) return kUnknown;
   return sqlite3_column_double(statement_, column);
 }
 
 std::string_view ManyRows::text(int column) const {
   const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
   return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
+bool ManyRows::is_null(int column) const {
+  return sqlite3_column_type(statement_, column) == SQLITE_NULL;
 }
 
 void ManyRows::add(Checksum& sum, int first, int end) const {
@@ -155,6 +146,13 @@ void ManyRows::add(Checksum& sum, int first, int end) const {
         sum.text(text(i));
     }
   }
+}
+
+std::string insert_into(std::string_view table, const std::string& columns) {
+  std::string marks = "?";
+  for (const char c : columns)
+    if (c == ',') marks += ",?";
+  return std::string("INSERT INTO ").append(table).append(" (" + columns + ") VALUES (" + marks + ")");
 }
 
 }  // namespace wide::results
