@@ -4,32 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "results/json_fields.h"
-#include "results/text.h"
 
 namespace wide::results {
 namespace {
 
-constexpr char kInsertCase[] = R"(
-  INSERT INTO run_case (run_id, key, subject, kind, n, shape, device, dtype, mode, strategy, verdict, reason,
-    speedup, speedup_low, speedup_high, best_rival, best_speedup, best_speedup_low, best_speedup_high,
-    noise, noise_low, noise_high, rounds, stop_reason, compile_us, first_run_us, peak_memory_bytes, plan,
-    started, seconds, seed, load_1min, cpu_mhz, model_hash)
-  VALUES (?,?,?,?,?,?,?,?,?,?,?,?, ?,?,?,?,?,?,?, ?,?,?,?,?,?,?,?,?, ?,?,?,?,?,?))";
-
-constexpr char kCaseColumns[] = R"(
-  SELECT run_case.id, run_id, details_sum, samples_sum,
-    key, subject, kind, n, shape, run_case.device, dtype, mode, strategy, verdict, reason,
-    speedup, speedup_low, speedup_high, best_rival, best_speedup, best_speedup_low, best_speedup_high,
-    noise, noise_low, noise_high, rounds, stop_reason, compile_us, first_run_us, peak_memory_bytes, plan,
-    run_case.started, seconds, seed, load_1min, cpu_mhz, model_hash)";
-
-constexpr int kFirstOfDetails = 4;  // of these columns
 constexpr char kUpdateSums[] = "UPDATE run_case SET details_sum = ?, samples_sum = ? WHERE id = ?";
-
-constexpr char kOfRun[] = " FROM run_case WHERE run_id = ? ORDER BY id";
 
 // A case that was captured only is no measurement. In the order of the index: nothing is sorted.
 constexpr char kOfSubject[] = R"(
@@ -37,59 +18,53 @@ constexpr char kOfSubject[] = R"(
   AND NOT (verdict = 'skipped' AND EXISTS (SELECT 1 FROM trace WHERE case_id = run_case.id))
   ORDER BY run_case.id)";
 
-constexpr char kInsertContender[] = R"(
-  INSERT INTO contender (case_id, case_verdict, place, name, median_us, ci_low_us, ci_high_us, min_us, iqr_us, mad_us,
-    outliers, samples, first_run_us, speedup, speedup_low, speedup_high)
-  VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?))";
+constexpr int kFirstField = 4;  // column of select_sql()
 
-constexpr char kSelectContenders[] = R"(
-  SELECT place, name, median_us, ci_low_us, ci_high_us, min_us, iqr_us, mad_us, outliers, samples, first_run_us,
-    speedup, speedup_low, speedup_high
-  FROM contender WHERE case_id = ? ORDER BY place)";
-
-constexpr char kSelectChecks[] = R"(
-  SELECT what, member, max_abs_err, max_rel_err, tolerance, passed, text FROM check_result
-  WHERE case_id = ? ORDER BY place)";
-
-constexpr char kSelectSamples[] = R"(
-  SELECT contender, round, position, iterations, microseconds FROM sample WHERE case_id = ? ORDER BY number)";
-
-void bind_summary(Binder& binder, const Summary& summary) {
-  binder.real(summary.median_us).real(summary.ci95.low).real(summary.ci95.high);
-  binder.real(summary.min_us).real(summary.iqr_us).real(summary.mad_us);
-  binder.integer(summary.outliers).integer(summary.samples);
+std::string select_sql() {
+  return "SELECT id,run_id,details_sum,samples_sum," + columns_of<CaseRecord>();
 }
 
-Summary read_summary(Columns& row) {
-  Summary summary;
-  summary.ci95.value = summary.median_us = row.real();
-  summary.ci95.low = row.real();
-  summary.ci95.high = row.real();
-  summary.min_us = row.real();
-  summary.iqr_us = row.real();
-  summary.mad_us = row.real();
-  summary.outliers = row.small();
-  summary.samples = row.small();
-  return summary;
+/// Where select_sql() has a field.
+int column_of(std::string_view name) {
+  int next = kFirstField, found = -1;
+  const CaseRecord none;
+  visit_fields(none, [&]<typename Value>(const Field& field, const Value&) {
+    if (field.column == name) found = next;
+    next += is_limits<Value> ? 2 : 1;
+  });
+  return found;
+}
+
+/// Statements that give what lies under the case ?.
+template <typename Record>
+std::string select_under(const char* table, const char* first, const char* order) {
+  return std::string("SELECT ") + first + columns_of<Record>() + " FROM " + table +
+         " WHERE case_id = ? ORDER BY " + order;
+}
+std::string select_contenders() {
+  return select_under<Rival>("contender", "place,name,", "place");
+}
+std::string select_checks() {
+  return select_under<Check>("check_result", "", "place");
+}
+std::string select_samples() {
+  return select_under<profiler::Sample>("sample", "", "number");
 }
 
 /// Reads cases and what lies under them, and checks their sums; keeps its statements for the next one.
 class CaseReader {
  public:
   explicit CaseReader(SQLite::Database& db)
-      : contenders_(db, kSelectContenders),
-        checks_(db, kSelectChecks),
-        samples_(db, kSelectSamples),
+      : contenders_(db, select_contenders()),
+        checks_(db, select_checks()),
+        samples_(db, select_samples()),
         circumstances_(db, "SELECT sum, json FROM circumstances WHERE case_id = ?") {}
 
-  /// `found` stands on a row of kCaseColumns.
+  /// `found` stands on a row of select_sql().
   CaseRecord read(const ManyRows& found, CaseParts parts);
 
  private:
   void read_contenders(std::int64_t id, CaseRecord& record, Checksum& sum);
-  void read_checks(std::int64_t id, CaseRecord& record, Checksum& sum);
-  void read_samples(std::int64_t id, CaseRecord& record, Checksum& sum);
-
   void read_circumstances(std::int64_t id, CaseRecord& record, CaseParts parts);
 
   ManyRows contenders_, checks_, samples_, circumstances_;
@@ -100,12 +75,10 @@ void CaseReader::read_contenders(std::int64_t id, CaseRecord& record, Checksum& 
   while (contenders_.step()) {
     Columns row(contenders_);
     row.into(&sum);
-    const int place = row.small();
+    const std::int64_t place = row.integer();
     Rival rival;
     rival.name = row.text();
-    rival.time = read_summary(row);
-    rival.first_run_us = row.real();
-    rival.speedup = row.interval();
+    visit_fields(rival, row);
     if (place == 0) {
       record.wide = rival.time;
     } else {
@@ -114,35 +87,13 @@ void CaseReader::read_contenders(std::int64_t id, CaseRecord& record, Checksum& 
   }
 }
 
-void CaseReader::read_checks(std::int64_t id, CaseRecord& record, Checksum& sum) {
-  checks_.bind(1, id);
-  while (checks_.step()) {
-    Columns row(checks_);
-    row.into(&sum);
-    Check check;
-    check.what = row.text();
-    check.member = row.text();
-    check.max_abs_err = row.real();
-    check.max_rel_err = row.real();
-    check.tolerance = row.real();
-    check.passed = row.integer() != 0;
-    check.text = row.text();
-    record.checks.push_back(std::move(check));
-  }
-}
-
-void CaseReader::read_samples(std::int64_t id, CaseRecord& record, Checksum& sum) {
-  samples_.bind(1, id);
-  while (samples_.step()) {
-    Columns row(samples_);
-    row.into(&sum);
-    profiler::Sample sample;
-    sample.contender = row.small();
-    sample.round = row.small();
-    sample.position = row.small();
-    sample.iterations = row.integer();
-    sample.microseconds = row.real();
-    record.samples.push_back(sample);
+/// All that `rows` gives of a case.
+template <typename Record>
+void read_all(ManyRows& rows, std::int64_t id, std::vector<Record>& into, Checksum& sum) {
+  rows.bind(1, id);
+  while (rows.step()) {
+    Columns row(rows);
+    visit_fields(into.emplace_back(), row.into(&sum));
   }
 }
 
@@ -159,56 +110,6 @@ void CaseReader::read_circumstances(std::int64_t id, CaseRecord& record, CasePar
   }
 }
 
-/// What compare() looks at.
-CaseRecord read_compared_columns(Columns& row) {
-  CaseRecord record;
-  record.key = row.text();
-  record.subject = row.text();
-  record.n = row.skip(1).integer();
-  record.device = row.skip(1).text();
-  record.dtype = row.text();
-  record.mode = row.text();
-  record.strategy = row.text();
-  record.verdict = parse_verdict(row.text()).value_or(Verdict::kError);
-  record.reason = row.text();
-  record.noise_floor = row.skip(7).interval();
-  record.load_1min = row.skip(9).real();
-  record.model_hash = row.skip(1).text();
-  return record;
-}
-
-CaseRecord read_columns(Columns& row) {
-  CaseRecord record;
-  record.key = row.text();
-  record.subject = row.text();
-  record.kind = row.text();
-  record.n = row.integer();
-  record.shape = row.json();
-  record.device = row.text();
-  record.dtype = row.text();
-  record.mode = row.text();
-  record.strategy = row.text();
-  record.verdict = parse_verdict(row.text()).value_or(Verdict::kError);
-  record.reason = row.text();
-  record.speedup = row.interval();
-  record.best_rival = row.text();
-  record.speedup_best_rival = row.interval();
-  record.noise_floor = row.interval();
-  record.rounds = row.small();
-  record.stop_reason = row.text();
-  record.compile_us = row.real();
-  record.first_run_us = row.real();
-  record.peak_memory_bytes = row.optional_integer();
-  record.plan = row.json();
-  record.started = row.text();
-  record.seconds = row.real();
-  record.seed = static_cast<std::uint64_t>(row.integer());
-  record.load_1min = row.real();
-  record.cpu_mhz = row.real();
-  record.model_hash = row.text();
-  return record;
-}
-
 CaseRecord CaseReader::read(const ManyRows& found, CaseParts parts) {
   Columns row(found);
   const std::int64_t id = row.integer();
@@ -217,184 +118,41 @@ CaseRecord CaseReader::read(const ManyRows& found, CaseParts parts) {
   Checksum details, samples;
   row.into(&details);
   const bool compared = parts == CaseParts::kCompared;
-  CaseRecord result = compared ? read_compared_columns(row) : read_columns(row);
+  CaseRecord result;
+  visit_fields(result, [&](const Field& field, auto&& value) {
+    if (compared && !field.is_compared) {
+      row.skip(field, value);
+    } else {
+      row(field, value);
+    }
+  });
   read_contenders(id, result, details);
   if (compared) {
     checks_.bind(1, id);
     while (checks_.step()) checks_.add(details);
   } else {
-    read_checks(id, result, details);
+    read_all(checks_, id, result.checks, details);
   }
   read_circumstances(id, result, parts);
   require_sum(details_sum, details, "case ", id);
   if (parts != CaseParts::kAll) return result;
-  read_samples(id, result, samples);
+  read_all(samples_, id, result.samples, samples);
   require_sum(samples_sum, samples, "case ", id);
   return result;
 }
 
-}  // namespace
-
-void require_sum(const std::optional<std::int64_t>& stored, const Checksum& read, std::string_view what,
-                 std::int64_t id) {
-  if (stored && *stored == read.value()) return;
-  throw SQLite::Exception(std::string(what) + (id == 0 ? "" : std::to_string(id)) + " is not what was stored",
-                          SQLITE_CORRUPT);
-}
-
-Binder& Binder::text(std::string_view value) {
-  const std::string text = valid_utf8(value);
-  statement_.bind(next_++, text);
-  if (sum_ != nullptr) sum_->text(text);
-  return *this;
-}
-
-Binder& Binder::json(const nlohmann::json& value) {
-  return text(dump(value));
-}
-
-Binder& Binder::integer(std::int64_t value) {
-  statement_.bind(next_++, value);
-  if (sum_ != nullptr) sum_->integer(value);
-  return *this;
-}
-
-Binder& Binder::real(double value) {
-  if (std::isnan(value)) return null();
-  statement_.bind(next_++, value);
-  if (sum_ != nullptr) sum_->real(value);
-  return *this;
-}
-
-Binder& Binder::interval(const Interval& value) {
-  return real(value.value).real(value.low).real(value.high);
-}
-
-Binder& Binder::blob(std::string_view bytes) {
-  statement_.bind(next_++, static_cast<const void*>(bytes.data()), static_cast<int>(bytes.size()));
-  if (sum_ != nullptr) sum_->text(bytes);
-  return *this;
-}
-
-Binder& Binder::null() {
-  statement_.bind(next_++);
-  if (sum_ != nullptr) sum_->null();
-  return *this;
-}
-
-std::string Columns::text() {
-  std::string value(rows_.text(next_++));
-  if (sum_ != nullptr) sum_->text(value);
-  return value;
-}
-
-std::int64_t Columns::integer() {
-  const std::int64_t value = rows_.integer(next_++);
-  if (sum_ != nullptr) sum_->integer(value);
-  return value;
-}
-
-double Columns::real() {
-  const double value = rows_.real(next_++);
-  if (sum_ != nullptr) sum_->real(value);
-  return value;
-}
-
-Interval Columns::interval() {
-  Interval result;
-  result.value = real();
-  result.low = real();
-  result.high = real();
-  return result;
-}
-
-std::optional<std::int64_t> Columns::optional_integer() {
-  const auto value = rows_.optional_integer(next_++);
-  if (sum_ != nullptr) value ? sum_->integer(*value) : sum_->null();
-  return value;
-}
-
-Columns& Columns::skip(int count) {
-  if (sum_ != nullptr) rows_.add(*sum_, next_, next_ + count);
-  next_ += count;
-  return *this;
-}
-
-ManyRows::ManyRows(SQLite::Database& db, const std::string& sql) : db_(db.getHandle()) {
-  const int code = sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement_, nullptr);
-  if (code != SQLITE_OK) throw SQLite::Exception(db_, code);
-}
-
-ManyRows::~ManyRows() {
-  sqlite3_finalize(statement_);
-}
-
-void ManyRows::bind(int parameter, std::int64_t value) {
-  sqlite3_bind_int64(statement_, parameter, value);
-}
-
-void ManyRows::bind(int parameter, const std::string& value) {
-  sqlite3_bind_text(statement_, parameter, value.data(), static_cast<int>(value.size()), SQLITE_TRANSIENT);
-}
-
-bool ManyRows::step() {
-  const int code = sqlite3_step(statement_);
-  if (code == SQLITE_ROW) return true;
-  if (code != SQLITE_DONE) throw SQLite::Exception(db_, code);
-  sqlite3_reset(statement_);
-  return false;
-}
-
-std::int64_t ManyRows::integer(int column) const {
-  return sqlite3_column_int64(statement_, column);
-}
-
-std::optional<std::int64_t> ManyRows::optional_integer(int column) const {
-  if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
-  return integer(column);
-}
-
-double ManyRows::real(int column) const {
-  if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return kUnknown;
-  return sqlite3_column_double(statement_, column);
-}
-
-std::string_view ManyRows::text(int column) const {
-  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
-  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
-}
-
-void ManyRows::add(Checksum& sum, int first, int end) const {
-  if (end < 0) end = sqlite3_column_count(statement_);
-  for (int i = first; i < end; ++i) {
-    switch (sqlite3_column_type(statement_, i)) {
-      case SQLITE_NULL:
-        sum.null();
-        break;
-      case SQLITE_INTEGER:
-        sum.integer(integer(i));
-        break;
-      case SQLITE_FLOAT:
-        sum.real(sqlite3_column_double(statement_, i));
-        break;
-      default:
-        sum.text(text(i));
-    }
-  }
-}
-
-namespace {
-
-/// The sum over a case, whose row of kCaseColumns `found` stands on, and over its contenders and checks.
+/// The sum over a case, whose row of select_sql() `found` stands on, and over its contenders and checks.
 class DetailsSum {
  public:
   explicit DetailsSum(SQLite::Database& db)
-      : contenders_(db, kSelectContenders), checks_(db, kSelectChecks) {}
+      : contenders_(db, select_contenders()), checks_(db, select_checks()) {}
   /// `point`, where given, gets its median of wide and the names of its rivals.
   Checksum of(const ManyRows& found, TrendPoint* point = nullptr) {
-    constexpr int kPlace = 0, kName = 1, kMedian = 2;  // columns of kSelectContenders
+    constexpr int kPlace = 0, kName = 1, kMedian = 2;  // columns of select_contenders()
     Checksum sum;
-    found.add(sum, kFirstOfDetails);
+    Columns row(found, kFirstField);
+    row.into(&sum);
+    visit_fields(none_, [&](const Field& field, const auto& value) { row.skip(field, value); });
     contenders_.bind(1, found.integer(0));
     rivals_.clear();
     while (contenders_.step()) {
@@ -416,14 +174,15 @@ class DetailsSum {
  private:
   ManyRows contenders_, checks_;
   std::vector<std::string> rivals_;
+  const CaseRecord none_;
 };
 
 }  // namespace
 
 void fill_case_sums(SQLite::Database& db) {
   std::vector<std::array<std::int64_t, 3>> sums;
-  ManyRows found(db, std::string(kCaseColumns) + " FROM run_case WHERE details_sum IS NULL"),
-      samples(db, kSelectSamples);
+  ManyRows found(db, select_sql() + " FROM run_case WHERE details_sum IS NULL"),
+      samples(db, select_samples());
   DetailsSum details(db);
   while (found.step()) {
     Checksum of_samples;
@@ -441,27 +200,24 @@ void fill_case_sums(SQLite::Database& db) {
 
 CaseWriter::CaseWriter(SQLite::Database& db)
     : db_(db),
-      case_(db, kInsertCase),
-      contender_(db, kInsertContender),
-      check_(db, "INSERT INTO check_result VALUES (?,?,?,?,?,?,?,?,?,?)"),
-      sample_(db, "INSERT INTO sample VALUES (?,?,?,?,?,?,?)"),
+      case_(db, insert_into("run_case", "run_id," + columns_of<CaseRecord>())),
+      contender_(db, insert_into("contender", "case_id,case_verdict,place,name," + columns_of<Rival>())),
+      check_(db, insert_into("check_result", "case_id,case_verdict,place," + columns_of<Check>())),
+      sample_(db, insert_into("sample", "case_id,number," + columns_of<profiler::Sample>())),
       sums_(db, kUpdateSums),
-      circumstances_(db, "INSERT INTO circumstances VALUES (?,?,?)") {}
+      circumstances_(db, insert_into("circumstances", "case_id,json,sum")) {}
 
 void CaseWriter::insert_contenders(std::int64_t id, const CaseRecord& record, Checksum& sum) {
-  const auto add = [&](int place, std::string_view contender, const Summary& time, double first_run_us,
-                       const Interval& speedup) {
+  int place = 0;
+  const auto add = [&](const Rival& rival) {
     Binder binder(contender_);
-    binder.integer(id).text(name(record.verdict)).into(sum).integer(place).text(contender);
-    bind_summary(binder, time);
-    binder.real(first_run_us).interval(speedup);
+    binder.integer(id).text(name(record.verdict)).into(sum).integer(place++).text(rival.name);
+    visit_fields(rival, binder);
     contender_.exec();
     contender_.reset();
   };
-  add(0, "wide", record.wide, record.first_run_us, {});
-  int place = 1;
-  for (const Rival& rival : record.rivals)
-    add(place++, rival.name, rival.time, rival.first_run_us, rival.speedup);
+  add({"wide", record.wide, {}, record.first_run_us});
+  for (const Rival& rival : record.rivals) add(rival);
 }
 
 void CaseWriter::insert_checks(std::int64_t id, const CaseRecord& record, Checksum& sum) {
@@ -469,9 +225,7 @@ void CaseWriter::insert_checks(std::int64_t id, const CaseRecord& record, Checks
   for (const Check& check : record.checks) {
     Binder binder(check_);
     binder.integer(id).text(name(record.verdict)).integer(place++);
-    binder.into(sum).text(check.what).text(check.member);
-    binder.real(check.max_abs_err).real(check.max_rel_err).real(check.tolerance);
-    binder.integer(check.passed ? 1 : 0).text(check.text);
+    visit_fields(check, binder.into(sum));
     check_.exec();
     check_.reset();
   }
@@ -481,9 +235,7 @@ void CaseWriter::insert_samples(std::int64_t id, const CaseRecord& record, Check
   std::int64_t number = 0;
   for (const profiler::Sample& sample : record.samples) {
     Binder binder(sample_);
-    binder.integer(id).integer(number++).into(sum);
-    binder.integer(sample.contender).integer(sample.round).integer(sample.position);
-    binder.integer(sample.iterations).real(sample.microseconds);
+    visit_fields(sample, binder.integer(id).integer(number++).into(sum));
     sample_.exec();
     sample_.reset();
   }
@@ -503,20 +255,7 @@ void CaseWriter::insert_circumstances(std::int64_t id, const CaseRecord& record)
 void CaseWriter::insert(std::int64_t run, const CaseRecord& record) {
   Checksum details, samples;
   Binder binder(case_);
-  binder.integer(run).into(details).text(record.key).text(record.subject).text(record.kind);
-  binder.integer(record.n).json(record.shape);
-  binder.text(record.device).text(record.dtype).text(record.mode).text(record.strategy);
-  binder.text(name(record.verdict)).text(record.reason).interval(record.speedup);
-  binder.text(record.best_rival).interval(record.speedup_best_rival).interval(record.noise_floor);
-  binder.integer(record.rounds).text(record.stop_reason).real(record.compile_us).real(record.first_run_us);
-  if (record.peak_memory_bytes) {
-    binder.integer(*record.peak_memory_bytes);
-  } else {
-    binder.null();
-  }
-  binder.json(record.plan).text(record.started).real(record.seconds);
-  binder.integer(static_cast<std::int64_t>(record.seed)).real(record.load_1min).real(record.cpu_mhz);
-  binder.text(record.model_hash);
+  visit_fields(record, binder.integer(run).into(details));
   case_.exec();
   case_.reset();
   const std::int64_t id = db_.getLastInsertRowid();
@@ -533,7 +272,7 @@ std::vector<CaseRecord> select_cases(SQLite::Database& db, std::int64_t run, Cas
   ManyRows count(db, "SELECT count(*) FROM run_case WHERE run_id = ?");
   count.bind(1, run);
   count.step();
-  ManyRows select(db, std::string(kCaseColumns) + kOfRun);
+  ManyRows select(db, select_sql() + " FROM run_case WHERE run_id = ? ORDER BY id");
   select.bind(1, run);
   CaseReader reader(db);
   std::vector<CaseRecord> cases;
@@ -544,8 +283,12 @@ std::vector<CaseRecord> select_cases(SQLite::Database& db, std::int64_t run, Cas
 
 std::vector<TrendPoint> select_subject(SQLite::Database& db, const std::string& subject,
                                        const std::map<std::int64_t, RunRow>& runs) {
-  ManyRows found(db, std::string(kCaseColumns) + kOfSubject);
+  ManyRows found(db, select_sql() + kOfSubject);
   found.bind(1, subject);
+  const int key = column_of("key"), n = column_of("n"), shape = column_of("shape"),
+            device = column_of("device"), dtype = column_of("dtype"), mode = column_of("mode"),
+            strategy = column_of("strategy"), verdict = column_of("verdict"), speedup = column_of("speedup"),
+            model_hash = column_of("model_hash");
   DetailsSum details(db);
   std::vector<TrendPoint> points;
   while (found.step()) {
@@ -560,16 +303,16 @@ std::vector<TrendPoint> select_subject(SQLite::Database& db, const std::string& 
     point.git_commit = run.git_commit;
     point.machine_key = machine_key;
     point.threads = run.threads;
-    point.key = found.text(4);
-    point.n = found.integer(7);
-    point.shape = found.text(8);
-    point.device = found.text(9);
-    point.dtype = found.text(10);
-    point.mode = found.text(11);
-    point.strategy = found.text(12);
-    point.verdict = parse_verdict(found.text(13)).value_or(Verdict::kError);
-    point.speedup = {found.real(15), found.real(16), found.real(17)};
-    point.model_hash = found.text(36);
+    point.key = found.text(key);
+    point.n = found.integer(n);
+    point.shape = found.text(shape);
+    point.device = found.text(device);
+    point.dtype = found.text(dtype);
+    point.mode = found.text(mode);
+    point.strategy = found.text(strategy);
+    point.verdict = parse_verdict(found.text(verdict)).value_or(Verdict::kError);
+    point.speedup = {found.real(speedup), found.real(speedup + 1), found.real(speedup + 2)};
+    point.model_hash = found.text(model_hash);
   }
   const auto is_older = [](const TrendPoint& a, const TrendPoint& b) { return a.run < b.run; };
   if (!std::is_sorted(points.begin(), points.end(), is_older))  // a run was resumed after others

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <functional>
 #include <map>
 
@@ -17,46 +18,68 @@ namespace {
 
 using nlohmann::json;
 
-void csv_line(std::string& out, const std::vector<std::string>& fields) {
-  for (std::size_t i = 0; i < fields.size(); ++i) out.append(i == 0 ? "" : ",").append(fields[i]);
-  out += "\r\n";
+/// Titles of columns, with a comma after each.
+struct CsvTitles {
+  std::string text;
+  void operator()(const Field& field, const auto&) {
+    if (field.is_in_csv) text.append(field.column).append(",");
+  }
+};
+
+/// Values of columns, with a comma after each.
+struct CsvValues {
+  std::string text;
+  void operator()(const Field& field, const auto& value) {
+    if (field.is_in_csv) text.append(written(value)).append(",");
+  }
+  static std::string written(const std::string& value) { return csv_field(value); }
+  static std::string written(const json& value) { return csv_field(dump(value)); }
+  static std::string written(Verdict value) { return std::string(name(value)); }
+  static std::string written(std::integral auto value) { return std::to_string(value); }
+  static std::string written(double value) { return shortest(value); }
+  static std::string written(const Limits<const double>& value) {
+    return shortest(value.low) + "," + shortest(value.high);
+  }
+  static std::string written(const std::optional<std::int64_t>& value) {
+    return value ? std::to_string(*value) : "";
+  }
+};
+
+/// A line for every contender of the case.
+template <typename Cells>
+void add_csv(std::string& out, const RunRecord& run, const CaseRecord& record) {
+  Cells head, metrics;
+  head(Field("run"), run.uid);
+  head(Field("started"), run.started);
+  visit_names(record, head);
+  visit_figures(record, [&](const Field& field, const auto& value) {
+    if (field.is_metric) metrics(field, value);
+  });
+  const auto line = [&](const Rival& contender) {
+    Cells cells;
+    cells(Field("contender"), contender.name);
+    visit_fields(contender, cells);
+    out.append(head.text).append(cells.text).append(metrics.text);
+    out.replace(out.size() - 1, 1, "\r\n");
+  };
+  line({.name = "wide", .time = record.wide});
+  for (const Rival& rival : record.rivals) line(rival);
 }
 
-std::vector<std::string> csv_contender(const std::string& name, const Summary& time,
-                                       const Interval& speedup) {
-  return {csv_field(name),
-          shortest(time.median_us),
-          shortest(time.ci95.low),
-          shortest(time.ci95.high),
-          shortest(time.min_us),
-          shortest(time.iqr_us),
-          std::to_string(time.outliers),
-          std::to_string(time.samples),
-          shortest(speedup.value),
-          shortest(speedup.low),
-          shortest(speedup.high)};
-}
+using Cases = std::vector<CaseRecord>;
+using History = std::vector<Trend>;
+using Writer = std::function<std::string(const RunRecord&, const Cases&, const History&)>;
 
-const std::map<std::string, std::function<std::string(const RunRecord&, const std::vector<CaseRecord>&,
-                                                      const std::vector<Trend>&)>>&
-writers() {
-  using Cases = std::vector<CaseRecord>;
-  using History = std::vector<Trend>;
-  static const std::map<std::string,
-                        std::function<std::string(const RunRecord&, const Cases&, const History&)>>
-      kAll = {{"json", [](const auto& run, const auto& cases,
-                          const auto&) { return report(run, cases).dump(2) + "\n"; }},
-              {"csv", [](const auto& run, const auto& cases, const auto&) { return to_csv(run, cases); }},
-              {"markdown",
-               [](const auto& run, const auto& cases, const auto&) { return to_markdown(run, cases); }},
-              {"junit", [](const auto& run, const auto& cases, const auto&) { return to_junit(run, cases); }},
-              {"html", [](const auto& run, const auto& cases,
-                          const auto& history) { return to_html(run, cases, history); }},
-              {"svg", [](const auto&, const auto& cases, const auto&) { return to_svg(cases); }},
-              {"github", [](const auto&, const auto& cases,
-                            const auto&) { return to_github_benchmark(cases).dump(2) + "\n"; }},
-              {"bencher",
-               [](const auto&, const auto& cases, const auto&) { return to_bencher(cases).dump(2) + "\n"; }}};
+const std::map<std::string, Writer>& writers() {
+  static const std::map<std::string, Writer> kAll = {
+      {"json", [](auto& run, auto& cases, auto&) { return report(run, cases).dump(2) + "\n"; }},
+      {"csv", [](auto& run, auto& cases, auto&) { return to_csv(run, cases); }},
+      {"markdown", [](auto& run, auto& cases, auto&) { return to_markdown(run, cases); }},
+      {"junit", [](auto& run, auto& cases, auto&) { return to_junit(run, cases); }},
+      {"html", [](auto& run, auto& cases, auto& history) { return to_html(run, cases, history); }},
+      {"svg", [](auto&, auto& cases, auto&) { return to_svg(cases); }},
+      {"github", [](auto&, auto& cases, auto&) { return to_github_benchmark(cases).dump(2) + "\n"; }},
+      {"bencher", [](auto&, auto& cases, auto&) { return to_bencher(cases).dump(2) + "\n"; }}};
   return kAll;
 }
 
@@ -64,31 +87,8 @@ writers() {
 
 std::string to_csv(const RunRecord& run, const std::vector<CaseRecord>& cases) {
   std::string out;
-  csv_line(out, {"run",       "started",   "key",       "subject",     "kind",        "n",
-                 "device",    "dtype",     "mode",      "strategy",    "verdict",     "reason",
-                 "contender", "median_us", "ci_low_us", "ci_high_us",  "min_us",      "iqr_us",
-                 "outliers",  "samples",   "speedup",   "speedup_low", "speedup_high"});
-  for (const CaseRecord& record : cases) {
-    const std::vector<std::string> head = {csv_field(run.uid),
-                                           csv_field(run.started),
-                                           csv_field(record.key),
-                                           csv_field(record.subject),
-                                           csv_field(record.kind),
-                                           std::to_string(record.n),
-                                           csv_field(record.device),
-                                           csv_field(record.dtype),
-                                           csv_field(record.mode),
-                                           csv_field(record.strategy),
-                                           std::string(name(record.verdict)),
-                                           csv_field(record.reason)};
-    const auto add = [&](const std::string& contender, const Summary& time, const Interval& speedup) {
-      auto line = head;
-      for (auto& field : csv_contender(contender, time, speedup)) line.push_back(std::move(field));
-      csv_line(out, line);
-    };
-    add("wide", record.wide, {});
-    for (const Rival& rival : record.rivals) add(rival.name, rival.time, rival.speedup);
-  }
+  add_csv<CsvTitles>(out, {}, {});
+  for (const CaseRecord& record : cases) add_csv<CsvValues>(out, run, record);
   return out;
 }
 

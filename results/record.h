@@ -13,19 +13,9 @@
 #include "profiler/machine.h"
 #include "profiler/measure.h"
 #include "profiler/statistics.h"
+#include "results/case_record.h"
 
 namespace wide::results {
-
-using profiler::Interval;
-using profiler::kUnknown;
-using profiler::Summary;
-
-/// What became of a case. Only kPass may carry a speed-up: record, database and report schema all hold to it.
-enum class Verdict : std::uint8_t { kPass, kFail, kSkipped, kError, kOom, kTimeout };
-
-/// "pass", "fail", "skipped", "error", "oom" or "timeout".
-std::string_view name(Verdict verdict);
-std::optional<Verdict> parse_verdict(std::string_view text);
 
 /// How a run stands. kRunning in the database without a live process: it was killed, and can be resumed.
 enum class RunStatus : std::uint8_t { kRunning, kDone, kInterrupted, kFailed };
@@ -33,86 +23,6 @@ enum class RunStatus : std::uint8_t { kRunning, kDone, kInterrupted, kFailed };
 /// "running", "done", "interrupted" or "failed".
 std::string_view name(RunStatus status);
 std::optional<RunStatus> parse_status(std::string_view text);
-
-/// One comparison of numbers that decided on a case. An error that is not finite (NaN: unknown) never passes.
-struct Check {
-  std::string what;    ///< "member against its own run", "cross-talk", "after compile", …
-  std::string member;  ///< the worst member's name; may be empty
-  double max_abs_err = kUnknown;
-  double max_rel_err = kUnknown;
-  double tolerance = kUnknown;
-  bool passed = false;
-  std::string text;  ///< one line for people
-};
-
-/// Another way to run the members, measured in the same rounds as wide.
-struct Rival {
-  std::string name;
-  Summary time;
-  Interval speedup;  ///< wide over this rival; unknown unless the case passed
-  double first_run_us = kUnknown;
-};
-
-/// What a case was measured under. Doubles that are not known are NaN; so are empty texts and zeros.
-struct Circumstances {
-  std::string disturbed;        ///< why its times say nothing: there is no speed-up then; empty: they do
-  int attempts = 0;             ///< how often it was measured: a second time where the first was disturbed
-  double steal = kUnknown;      ///< share of the CPUs' time that the hypervisor took
-  double others = kUnknown;     ///< CPUs that other processes kept busy
-  double preempted = kUnknown;  ///< times a second and CPU that other work took one away
-  std::string regime;           ///< "hot": caches as the pass before left them; "graph replay"
-  std::optional<bool> steady;   ///< warm-up of every contender ended because its times were steady
-  int threads = 0;              ///< of the library, in the process that measured
-  double spread = kUnknown;     ///< between processes, standard deviation of the logarithm of the speed-up
-  int processes = 0;            ///< that the spread was learnt from
-
-  bool operator==(const Circumstances&) const = default;
-};
-
-/// Fields that are not known are left out.
-nlohmann::json to_json(const Circumstances& circumstances);
-/// Throws wide::Error ("import") naming a field that is none, or of another kind.
-Circumstances circumstances_from_json(const nlohmann::json& json);
-
-/// One measured case. Doubles that are not known are NaN.
-struct CaseRecord {
-  std::string key;  ///< unique within the run; --resume skips keys that are stored
-  std::string subject;
-  std::string kind;  ///< "primitive", "block", "zoo" or "model"
-  std::int64_t n = 0;
-  nlohmann::json shape;  ///< as the sweep gave it; null when there is none
-  std::string device;
-  std::string dtype;
-  std::string mode;
-  std::string strategy;  ///< "auto" or a name
-
-  Verdict verdict = Verdict::kSkipped;
-  std::string reason;         ///< why not pass; empty for pass
-  std::vector<Check> checks;  ///< kPass needs at least one, and all of them passed
-
-  Summary wide;
-  std::vector<Rival> rivals;  ///< in the order of Sample::contender from 1; the A/A twin comes after the last
-  Interval speedup;           ///< over the rival named "eager"
-  Interval speedup_best_rival;  ///< over whichever is best: each number is the least over all rivals
-  std::string best_rival;       ///< the rival against which wide gains least; empty when unknown
-  Interval noise_floor;
-  int rounds = 0;
-  std::string stop_reason;  ///< "precision", "rounds", "time", "cancelled"; empty when not measured
-  double compile_us = kUnknown;
-  double first_run_us = kUnknown;
-  std::optional<std::int64_t> peak_memory_bytes;
-  std::vector<profiler::Sample> samples;  ///< every one, in order
-  Circumstances circumstances;
-
-  nlohmann::json plan;  ///< strategies per node, count of sequential nodes, conversions; null when none
-  std::string started;  ///< ISO 8601, UTC
-  double seconds = kUnknown;
-  std::uint64_t seed = 0;
-  double load_1min = kUnknown;
-  double cpu_mhz = kUnknown;
-  std::string
-      model_hash;  ///< SHA-256 of the model's files, or of a built-in subject's name and shape; or empty
-};
 
 /// The rival of that name, owned by the record; nullptr: it has none.
 const Rival* find_rival(const CaseRecord& record, const std::string& name);

@@ -1,6 +1,7 @@
 #include "results/report.h"
 
 #include <cmath>
+#include <concepts>
 #include <set>
 
 #include "formats/error.h"
@@ -14,31 +15,38 @@ namespace {
 
 using nlohmann::json;
 
-/// [low, high], or null when neither is known.
-json limits(const Interval& interval) {
-  if (!std::isfinite(interval.low) && !std::isfinite(interval.high)) return nullptr;
-  return json::array({finite(interval.low), finite(interval.high)});
+/// A value of a record as a report has it: text made valid, numbers that are not finite null.
+struct Written {
+  static json of(const std::string& text) { return valid_utf8(text); }
+  static json of(const json& value) { return json::parse(dump(value)); }
+  static json of(double value) { return finite(value); }
+  static json of(std::integral auto value) { return value; }
+  static json of(Verdict verdict) { return name(verdict); }
+  static json of(const std::optional<std::int64_t>& value) { return value ? json(*value) : json(); }
+  static json of(const Limits<const double>& limits) {
+    if (!std::isfinite(limits.low) && !std::isfinite(limits.high)) return nullptr;
+    return json::array({finite(limits.low), finite(limits.high)});
+  }
+};
+
+void add_fields(const auto& record, json& object) {
+  visit_fields(record, [&](const Field& field, const auto& value) {
+    json& place = field.object.empty() ? object : object[std::string(field.object)];
+    place.emplace(field.json, Written::of(value));
+  });
 }
 
-json time_json(const Summary& summary, double first_run_us) {
-  return {{"median_us", finite(summary.median_us)},
-          {"ci95_us", limits(summary.ci95)},
-          {"min_us", finite(summary.min_us)},
-          {"iqr_us", finite(summary.iqr_us)},
-          {"mad_us", finite(summary.mad_us)},
-          {"outliers", summary.outliers},
-          {"samples", summary.samples},
-          {"first_run_us", finite(first_run_us)}};
+json fields_json(const auto& record) {
+  json object;
+  add_fields(record, object);
+  return object;
 }
 
 json rivals_json(const CaseRecord& record) {
   json rivals = json::object();
   for (const Rival& rival : record.rivals) {
-    json entry = time_json(rival.time, rival.first_run_us);
-    entry["speedup"] = finite(rival.speedup.value);
-    entry["speedup_ci95"] = limits(rival.speedup);
     const std::string name = valid_utf8(rival.name);
-    if (!rivals.emplace(name, std::move(entry)).second) {
+    if (!rivals.emplace(name, fields_json(rival)).second) {
       throw Error("report",
                   "case '" + printable(record.key) + "' has two rivals named '" + printable(name) + "'");
     }
@@ -56,34 +64,24 @@ json contenders_json(const CaseRecord& record) {
 
 json checks_json(const CaseRecord& record) {
   json checks = json::array();
-  for (const Check& check : record.checks) {
-    checks.push_back({{"what", valid_utf8(check.what)},
-                      {"member", valid_utf8(check.member)},
-                      {"max_abs_err", finite(check.max_abs_err)},
-                      {"max_rel_err", finite(check.max_rel_err)},
-                      {"tolerance", finite(check.tolerance)},
-                      {"passed", check.passed},
-                      {"text", valid_utf8(check.text)}});
-  }
+  for (const Check& check : record.checks) checks.push_back(fields_json(check));
   return checks;
 }
 
 /// Columns rather than rows: a tenth of the size.
 json samples_json(const CaseRecord& record) {
-  json contender = json::array(), round = json::array(), position = json::array(), iterations = json::array(),
-       microseconds = json::array();
+  const profiler::Sample none;
+  std::vector<std::pair<std::string, json>> columns;
+  visit_fields(none,
+               [&](const Field& field, const auto&) { columns.emplace_back(field.json, json::array()); });
   for (const profiler::Sample& sample : record.samples) {
-    contender.push_back(sample.contender);
-    round.push_back(sample.round);
-    position.push_back(sample.position);
-    iterations.push_back(sample.iterations);
-    microseconds.push_back(finite(sample.microseconds));
+    auto next = columns.begin();
+    visit_fields(sample,
+                 [&](const Field&, const auto& value) { next++->second.push_back(Written::of(value)); });
   }
-  return {{"contender", std::move(contender)},
-          {"round", std::move(round)},
-          {"position", std::move(position)},
-          {"iterations", std::move(iterations)},
-          {"microseconds", std::move(microseconds)}};
+  json samples;
+  for (auto& [name, column] : columns) samples.emplace(name, std::move(column));
+  return samples;
 }
 
 json tags_json(const RunRecord& run) {
@@ -97,11 +95,6 @@ json notes_json(const RunRecord& run) {
   for (const Note& note : run.notes)
     notes.push_back({{"created", valid_utf8(note.created)}, {"text", valid_utf8(note.text)}});
   return notes;
-}
-
-/// `value` of a caller as it can be written: text made valid, numbers made finite.
-json cleaned(const json& value) {
-  return json::parse(dump(value));
 }
 
 }  // namespace
@@ -125,41 +118,13 @@ json reproduce_json(const RunRecord& run) {
 }
 
 json case_json(const CaseRecord& record, Samples samples) {
-  json result = {
-      {"key", valid_utf8(record.key)},
-      {"subject", valid_utf8(record.subject)},
-      {"kind", valid_utf8(record.kind)},
-      {"n", record.n},
-      {"shape", cleaned(record.shape)},
-      {"device", valid_utf8(record.device)},
-      {"dtype", valid_utf8(record.dtype)},
-      {"mode", valid_utf8(record.mode)},
-      {"strategy", valid_utf8(record.strategy)},
-      {"verdict", name(record.verdict)},
-      {"reason", valid_utf8(record.reason)},
-      {"max_abs_err", finite(max_abs_err(record))},
-      {"checks", checks_json(record)},
-      {"wide", time_json(record.wide, record.first_run_us)},
-      {"rivals", rivals_json(record)},
-      {"contenders", contenders_json(record)},
-      {"speedup", finite(record.speedup.value)},
-      {"speedup_ci95", limits(record.speedup)},
-      {"speedup_best_rival", finite(record.speedup_best_rival.value)},
-      {"speedup_best_rival_ci95", limits(record.speedup_best_rival)},
-      {"best_rival", valid_utf8(record.best_rival)},
-      {"noise_floor", {{"ratio", finite(record.noise_floor.value)}, {"ci95", limits(record.noise_floor)}}},
-      {"rounds", record.rounds},
-      {"stop_reason", valid_utf8(record.stop_reason)},
-      {"compile_us", finite(record.compile_us)},
-      {"peak_memory_bytes", record.peak_memory_bytes ? json(*record.peak_memory_bytes) : json(nullptr)},
-      {"plan", cleaned(record.plan)},
-      {"started", valid_utf8(record.started)},
-      {"seconds", finite(record.seconds)},
-      {"seed", record.seed},
-      {"load_1min", finite(record.load_1min)},
-      {"cpu_mhz", finite(record.cpu_mhz)},
-      {"model_hash", valid_utf8(record.model_hash)},
-      {"circumstances", to_json(record.circumstances)}};
+  json result = fields_json(record);
+  result["max_abs_err"] = finite(max_abs_err(record));
+  result["checks"] = checks_json(record);
+  add_fields(record.wide, result["wide"]);
+  result["rivals"] = rivals_json(record);
+  result["contenders"] = contenders_json(record);
+  result["circumstances"] = to_json(record.circumstances);
   if (samples == Samples::kInclude) result["samples"] = samples_json(record);
   return result;
 }
@@ -190,7 +155,7 @@ json report(const RunRecord& run, const std::vector<CaseRecord>& cases, Samples 
             {"notes", notes_json(run)}}},
           {"reproduce", reproduce_json(run)},
           {"machine", std::move(machine)},
-          {"settings", cleaned(run.settings)},
+          {"settings", Written::of(run.settings)},
           {"cases", std::move(entries)}};
 }
 

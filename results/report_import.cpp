@@ -78,9 +78,7 @@ class Place {
 
   // Optional members, with what stands for a missing or null one.
   std::string text(std::string_view name) const { return has(name) ? member(name).text() : ""; }
-  double real(std::string_view name) const { return has(name) ? member(name).real() : kUnknown; }
   int small(std::string_view name) const { return has(name) ? member(name).small() : 0; }
-  json any(std::string_view name) const { return has(name) ? member(name).value() : json(nullptr); }
 
  private:
   Place(const json& value, std::variant<std::string_view, std::size_t> name, const Place* around)
@@ -98,36 +96,44 @@ class Place {
   const Place* around_ = nullptr;
 };
 
-Interval read_interval(const Place& at, std::string_view value, std::string_view limits) {
-  Interval interval;
-  interval.value = at.real(value);
-  if (!at.has(limits)) return interval;
-  const Place pair = at.member(limits).array();
-  if (pair.value().size() != 2) pair.refuse("two limits are expected here");
-  interval.low = pair.element(0).real();
-  interval.high = pair.element(1).real();
-  return interval;
-}
+/// A value as a record has it.
+struct Read {
+  static void into(std::string& value, const Place& at) { value = at.text(); }
+  static void into(json& value, const Place& at) { value = at.value(); }
+  static void into(double& value, const Place& at) { value = at.real(); }
+  static void into(int& value, const Place& at) { value = at.small(); }
+  static void into(std::int64_t& value, const Place& at) { value = at.integer(); }
+  static void into(std::optional<std::int64_t>& value, const Place& at) { value = at.integer(); }
+  static void into(bool& value, const Place& at) { value = at.boolean(); }
+  static void into(std::uint64_t& value, const Place& at) {
+    if (!at.value().is_number_unsigned()) at.refuse("a whole number from 0 is expected here");
+    value = at.value().get<std::uint64_t>();
+  }
+  static void into(Verdict& value, const Place& at) {
+    const auto parsed = parse_verdict(at.text());
+    if (!parsed) at.refuse("no such verdict; known are pass, fail, skipped, error, oom, timeout");
+    value = *parsed;
+  }
+  static void into(const Limits<double>& value, const Place& at) {
+    if (at.array().value().size() != 2) at.refuse("two limits are expected here");
+    value.low = at.element(0).real();
+    value.high = at.element(1).real();
+  }
+};
 
-Summary read_time(const Place& at) {
-  Summary summary;
-  summary.ci95 = read_interval(at.object(), "median_us", "ci95_us");
-  summary.median_us = summary.ci95.value;
-  summary.min_us = at.real("min_us");
-  summary.iqr_us = at.real("iqr_us");
-  summary.mad_us = at.real("mad_us");
-  summary.outliers = at.small("outliers");
-  summary.samples = at.small("samples");
-  return summary;
-}
-
-Rival read_rival(const std::string& name, const Place& at) {
-  Rival rival;
-  rival.name = name;
-  rival.time = read_time(at);
-  rival.first_run_us = at.real("first_run_us");
-  rival.speedup = read_interval(at, "speedup", "speedup_ci95");
-  return rival;
+/// Reads the fields that visit_fields() gives out of the object `at`. One that is missing or null is not
+/// known.
+auto reader(const Place& at) {
+  return [&at](const Field& field, auto&& value) {
+    const auto from = [&](const Place& object) {
+      if (field.is_needed || object.has(field.json)) Read::into(value, object.member(field.json));
+    };
+    if (field.object.empty()) {
+      from(at);
+    } else if (at.has(field.object)) {
+      from(at.member(field.object).object());
+    }
+  };
 }
 
 /// In the order of `contenders`; those it does not name come after, by name.
@@ -138,7 +144,8 @@ void read_rivals(const Place& at, CaseRecord& record) {
   std::set<std::string> done;
   const auto add = [&](const std::string& name) {
     if (rivals.value().contains(name) && done.insert(name).second) {
-      record.rivals.push_back(read_rival(name, rivals.member(name)));
+      record.rivals.push_back({.name = name});
+      visit_fields(record.rivals.back(), reader(rivals.member(name).object()));
     }
   };
   if (at.has("contenders")) {
@@ -153,7 +160,7 @@ void read_checks(const Place& at, CaseRecord& record) {
     if (!at.has("max_abs_err")) return;
     Check check;
     check.what = "as reported";
-    check.max_abs_err = at.real("max_abs_err");
+    check.max_abs_err = at.member("max_abs_err").real();
     check.passed = record.verdict == Verdict::kPass;
     record.checks.push_back(check);
     return;
@@ -161,16 +168,7 @@ void read_checks(const Place& at, CaseRecord& record) {
   const Place checks = at.member("checks");
   for (std::size_t i = 0; i < checks.array().value().size(); ++i) {
     const Place entry = checks.element(i);
-    entry.object();
-    Check check;
-    check.what = entry.text("what");
-    check.member = entry.text("member");
-    check.max_abs_err = entry.real("max_abs_err");
-    check.max_rel_err = entry.real("max_rel_err");
-    check.tolerance = entry.real("tolerance");
-    check.passed = entry.member("passed").boolean();
-    check.text = entry.text("text");
-    record.checks.push_back(std::move(check));
+    visit_fields(record.checks.emplace_back(), reader(entry.object()));
   }
 }
 
@@ -178,67 +176,29 @@ void read_samples(const Place& at, CaseRecord& record) {
   if (!at.has("samples")) return;
   const Place samples = at.member("samples");
   samples.object();
-  const Place contender = samples.member("contender"), round = samples.member("round"),
-              position = samples.member("position"), iterations = samples.member("iterations"),
-              microseconds = samples.member("microseconds");
-  const std::size_t count = contender.array().value().size();
-  for (const Place* column : {&round, &position, &iterations, &microseconds}) {
-    if (column->array().value().size() != count) samples.refuse("its columns differ in length");
+  const profiler::Sample none;
+  std::vector<Place> columns;
+  visit_fields(none, [&](const Field& field, const auto&) { columns.push_back(samples.member(field.json)); });
+  const std::size_t count = columns.front().array().value().size();
+  for (const Place& column : columns) {
+    if (column.array().value().size() != count) samples.refuse("its columns differ in length");
   }
   record.samples.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
-    record.samples[i] = {contender.element(i).small(), round.element(i).small(), position.element(i).small(),
-                         iterations.element(i).integer(), microseconds.element(i).real()};
+    auto next = columns.begin();
+    visit_fields(record.samples[i],
+                 [&](const Field&, auto& value) { Read::into(value, next++->element(i)); });
   }
-}
-
-void read_names(const Place& at, CaseRecord& record) {
-  record.key = at.member("key").text();
-  record.subject = at.member("subject").text();
-  record.kind = at.text("kind");
-  record.n = at.member("n").integer();
-  record.shape = at.any("shape");
-  record.device = at.text("device");
-  record.dtype = at.text("dtype");
-  record.mode = at.text("mode");
-  record.strategy = at.text("strategy");
-  const Place verdict = at.member("verdict");
-  const auto parsed = parse_verdict(verdict.text());
-  if (!parsed) verdict.refuse("no such verdict; known are pass, fail, skipped, error, oom, timeout");
-  record.verdict = *parsed;
-  record.reason = at.text("reason");
 }
 
 CaseRecord read_case(const Place& at) {
   at.object();
   CaseRecord record;
-  read_names(at, record);
+  visit_names(record, reader(at));
   read_checks(at, record);
-  if (at.has("wide")) {
-    record.wide = read_time(at.member("wide"));
-    record.first_run_us = at.member("wide").real("first_run_us");
-  }
+  if (at.has("wide")) visit_fields(record.wide, reader(at.member("wide").object()));
   read_rivals(at, record);
-  record.speedup = read_interval(at, "speedup", "speedup_ci95");
-  record.speedup_best_rival = read_interval(at, "speedup_best_rival", "speedup_best_rival_ci95");
-  record.best_rival = at.text("best_rival");
-  if (at.has("noise_floor"))
-    record.noise_floor = read_interval(at.member("noise_floor").object(), "ratio", "ci95");
-  record.rounds = at.small("rounds");
-  record.stop_reason = at.text("stop_reason");
-  record.compile_us = at.real("compile_us");
-  if (at.has("peak_memory_bytes")) record.peak_memory_bytes = at.member("peak_memory_bytes").integer();
-  record.plan = at.any("plan");
-  record.started = at.text("started");
-  record.seconds = at.real("seconds");
-  if (at.has("seed")) {
-    const Place seed = at.member("seed");
-    if (!seed.value().is_number_unsigned()) seed.refuse("a whole number from 0 is expected here");
-    record.seed = seed.value().get<std::uint64_t>();
-  }
-  record.load_1min = at.real("load_1min");
-  record.cpu_mhz = at.real("cpu_mhz");
-  record.model_hash = at.text("model_hash");
+  visit_figures(record, reader(at));
   if (at.has("circumstances")) {
     const Place circumstances = at.member("circumstances");
     try {

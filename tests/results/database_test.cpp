@@ -495,7 +495,14 @@ TEST_P(FrozenDatabase, IsReadAndMigrated) {
   EXPECT_EQ(std::filesystem::exists(path.string() + ".schema-" + std::to_string(GetParam()) + ".bak"), old);
 }
 
-INSTANTIATE_TEST_SUITE_P(Schemas, FrozenDatabase, testing::Range(1, migrations().back().version + 1),
+/// All before the current one, and that too as soon as it is released.
+int end_of_frozen() {
+  const int current = migrations().back().version;
+  const bool released = std::filesystem::exists(FIXTURES "/schema_" + std::to_string(current) + ".sql");
+  return released ? current + 1 : current;
+}
+
+INSTANTIATE_TEST_SUITE_P(Schemas, FrozenDatabase, testing::Range(1, end_of_frozen()),
                          [](const auto& row) { return "Version" + std::to_string(row.param); });
 
 }  // namespace

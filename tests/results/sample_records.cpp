@@ -20,15 +20,19 @@ Summary sample_time(double base) {
   return time;
 }
 
-void put(std::ostream& out, const Interval& interval) {
-  out << interval.value << " [" << interval.low << ", " << interval.high << "]\n";
-}
-
-void put(std::ostream& out, const Summary& time) {
-  out << time.median_us << ' ' << time.min_us << ' ' << time.iqr_us << ' ' << time.mad_us << ' '
-      << time.outliers << ' ' << time.samples << ' ';
-  put(out, time.ci95);
-}
+/// Every field, numbers exactly.
+struct Described {
+  std::ostream& out;
+  void operator()(const Field& field, const auto& value) {
+    out << field.column << ' ';
+    put(value);
+    out << '|';
+  }
+  void put(const auto& value) { out << value; }
+  void put(Verdict value) { out << name(value); }
+  void put(const Limits<const double>& value) { out << value.low << ' ' << value.high; }
+  void put(const std::optional<std::int64_t>& value) { value ? out << *value : out << "unknown"; }
+};
 
 }  // namespace
 
@@ -134,32 +138,17 @@ RunRecord sample_run() {
 
 std::string describe(const CaseRecord& record) {
   std::ostringstream out;
-  out << std::hexfloat << record.key << '|' << record.subject << '|' << record.kind << '|' << record.n << '|'
-      << record.shape << '|' << record.device << '|' << record.dtype << '|' << record.mode << '|'
-      << record.strategy << '|' << name(record.verdict) << '|' << record.reason << '\n';
-  for (const Check& check : record.checks) {
-    out << "check " << check.what << '|' << check.member << '|' << check.max_abs_err << '|'
-        << check.max_rel_err << '|' << check.tolerance << '|' << check.passed << '|' << check.text << '\n';
-  }
-  put(out, record.wide);
+  Described all{out << std::hexfloat};
+  visit_fields(record, all);
+  for (const Check& check : record.checks) visit_fields(check, all);
+  visit_fields(record.wide, all);
+  out << record.wide.ci95.value;
   for (const Rival& rival : record.rivals) {
-    out << "rival " << rival.name << ' ' << rival.first_run_us << ' ';
-    put(out, rival.time);
-    put(out, rival.speedup);
+    out << '\n' << rival.name << ' ' << rival.time.ci95.value << ' ';
+    visit_fields(rival, all);
   }
-  put(out, record.speedup);
-  put(out, record.speedup_best_rival);
-  put(out, record.noise_floor);
-  out << record.best_rival << '|' << record.rounds << '|' << record.stop_reason << '|' << record.compile_us
-      << '|' << record.first_run_us << '|'
-      << (record.peak_memory_bytes ? std::to_string(*record.peak_memory_bytes) : "unknown") << '\n';
-  for (const auto& sample : record.samples) {
-    out << "sample " << sample.contender << ' ' << sample.round << ' ' << sample.position << ' '
-        << sample.iterations << ' ' << sample.microseconds << '\n';
-  }
-  out << record.plan << '|' << record.started << '|' << record.seconds << '|' << record.seed << '|'
-      << record.load_1min << '|' << record.cpu_mhz << '|' << record.model_hash << '|'
-      << to_json(record.circumstances).dump() << '\n';
+  for (const auto& sample : record.samples) visit_fields(sample, all);
+  out << to_json(record.circumstances) << '\n';
   return out.str();
 }
 
