@@ -14,8 +14,8 @@ namespace wide::kernels {
 
 /// y[g, b] = conv(x[g, b], w[g]) + bias[g] for 3x3 kernels, stride 1, float32, by tiles of m x m results.
 /// Against float64 on normal numbers its errors are about those of oneDNN (m = 2) or some three times as
-/// large (m = 4). The error of a result is relative to the largest number of its tile, not of its own nine
-/// pixels.
+/// large (m = 4). By m = 4 the error of a result is relative to the largest number of its tile, not of its
+/// own nine pixels.
 class Winograd {
  public:
   /// `tile` m: 2 or 4; `in`, `out`: channels; `members`: how many share the channels of the result alike.
