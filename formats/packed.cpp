@@ -268,7 +268,12 @@ void Packed::write_member(std::size_t i, const std::filesystem::path& path) cons
 }
 
 std::optional<std::vector<std::string>> packed_members(const std::filesystem::path& path) {
-  const auto metadata = Safetensors::read_metadata(path);
+  Metadata metadata;
+  try {
+    metadata = Safetensors::read_metadata(path);
+  } catch (const Error&) {
+    return {};  // it is of another format, or whoever loads it says what is wrong
+  }
   if (!metadata_value(metadata, kVersionKey)) return {};
   return naming_file("load", display_name(path), [&] {
     std::vector<std::string> names;

@@ -68,8 +68,8 @@ class Packed {
   std::vector<std::optional<std::size_t>> header_of_;  ///< by member
 };
 
-/// Names of the members in a safetensors file, without reading its tensors; nothing where it was not packed.
-/// Throws wide::Error ("load").
+/// Names of the members in a file, without reading its tensors; nothing where it was not packed or cannot be
+/// read. Throws wide::Error ("load") when it says that it was packed, and is not as it says.
 std::optional<std::vector<std::string>> packed_members(const std::filesystem::path& path);
 
 /// What is wrong with a member's name as a path below a folder; empty when nothing is.

@@ -51,7 +51,8 @@ TEST(Packed, TheCorpusSurvivesARoundTrip) {
   }
 }
 
-TEST(Packed, AnOrdinaryCheckpointIsNone) {
+TEST(Packed, AnOrdinaryCheckpointOrAnotherFormatIsNone) {
+  EXPECT_FALSE(packed_members(test::model_folder("mlp") / "model.pt2"));
   const auto path = test::model_folder("mlp") / "seed0.safetensors";
   EXPECT_FALSE(Packed::of(Safetensors::read(path), "seed0"));
   EXPECT_FALSE(packed_members(path));
