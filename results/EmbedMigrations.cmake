@@ -1,5 +1,5 @@
-# Writes OUTPUT, a source file that holds every NNNN_*.sql of FOLDER in order. Run with cmake -DFOLDER=… -DOUTPUT=… -P.
-file(GLOB files "${FOLDER}/*.sql")
+# Writes OUTPUT, a source file that holds the NNNN_*.sql of FILES in order. Run with cmake -DFILES=… -DOUTPUT=… -P.
+set(files ${FILES})
 list(SORT files)
 set(rows "")
 set(expected 1)
