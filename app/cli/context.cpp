@@ -1,6 +1,7 @@
 #include "app/cli/context.h"
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
@@ -20,6 +21,10 @@ std::ostream& Context::human() const {
   static std::ostream nowhere(nullptr);
   if (quiet) return nowhere;
   return json ? err : out;
+}
+
+void Context::print(const nlohmann::json& document) const {
+  out << document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 
 void Context::log(LogLevel level, const std::string& message) const {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -38,6 +39,8 @@ struct Context {
 
   /// Where text for people goes; nowhere with --quiet.
   std::ostream& human() const;
+  /// Writes `document` to `out`; bytes that are no UTF-8 are replaced.
+  void print(const nlohmann::json& document) const;
   /// One line on `err`, when the level is asked for.
   void log(LogLevel level, const std::string& message) const;
 };

@@ -196,7 +196,7 @@ int run(const Context& context) {
                       {"remedy", check.remedy}});
     }
     const json document{{"schema_version", 1}, {"version", context.engine.version}, {"checks", list}};
-    context.out << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+    context.print(document);
   }
   std::string area;
   for (const auto& check : checks) {

@@ -157,7 +157,7 @@ void add_info_command(CLI::App& app, Context& context) {
   set_action(command, context, [&context, database] {
     const auto info = gather(context, *database);
     if (context.json) {
-      context.out << info.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+      context.print(info);
     } else {
       print_info(context.human(), info);
     }

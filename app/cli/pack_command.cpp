@@ -74,7 +74,7 @@ int run(const Context& context, const PackArguments& options) {
                             {"stacked", done.stacked}, {"once", done.once},
                             {"bytes", done.bytes},     {"bytes_apart", done.bytes_apart}};
     for (const auto& member : all.members) document["members"].push_back(member.name);
-    context.out << document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    context.print(document);
   }
   context.human() << fmt::format(
       "{} members: {} tensors stacked, {} alike in all and kept once; {:.1f} MB, apart {:.1f} MB\nwritten to "

@@ -171,7 +171,7 @@ int run(const Context& context, const ProfileArguments& options, const Capture& 
   if (context.json) {
     auto all = document(result);
     if (kept != 0) all["run"] = kept;
-    context.out << all.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+    context.print(all);
   }
   print(context.human(), result, options.top);
   print_files(context, options, kept);

@@ -43,7 +43,7 @@ int report(const Context& context, const WideModel& model, const Coverage& cover
         {"members", json::array()}, {"coverage", app::to_json(cover)}, {"expectations", json::array()}};
     for (const auto& member : model.member_list()) document["members"].push_back(member.name);
     for (const auto& one : expectations) document["expectations"].push_back(to_json(one));
-    context.out << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+    context.print(document);
   }
   context.human() << app::describe(cover, model.members());
   for (const auto& one : expectations) {

@@ -34,8 +34,7 @@ Store open(const RunsKeepArguments& options) {
 }
 
 int done(const Context& context, const nlohmann::json& document, const std::string& text) {
-  if (context.json)
-    context.out << document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  if (context.json) context.print(document);
   context.human() << text << '\n';
   return app::kExitDone;
 }

@@ -44,10 +44,6 @@ json to_json(const results::RunSummary& run) {
           {"baselines", run.baselines}};
 }
 
-std::string dumped(const json& document) {
-  return document.dump(2, ' ', false, json::error_handler_t::replace);
-}
-
 /// What people hung on the runs, below the table: one line a run that has any.
 std::string marks(const std::vector<results::RunSummary>& runs) {
   std::string text;
@@ -71,7 +67,7 @@ int list(const Context& context, const RunsListArguments& options) {
   if (context.json) {
     auto array = json::array();
     for (const auto& run : runs) array.push_back(to_json(run));
-    context.out << dumped(array) << '\n';
+    context.print(array);
   } else if (runs.empty()) {
     context.human() << "no runs yet; `widebench --preset quick` makes one\n";
   } else {
@@ -105,7 +101,7 @@ int show(const Context& context, const RunsListArguments& options) {
   if (context.json) {
     auto report = results::report(run, cases, results::Samples::kLeaveOut);
     app::name_captures(report, store, id);
-    context.out << dumped(report) << '\n';
+    context.print(report);
     return app::kExitDone;
   }
   context.human() << facts(run) << '\n' << results::table(cases) << '\n' << app::text(app::summarize(cases));

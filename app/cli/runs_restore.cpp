@@ -27,7 +27,7 @@ int restore(const Context& context, const RunsRestoreArguments& options) {
                                      {"runs", done.runs},
                                      {"cases", done.cases},
                                      {"newest", done.newest}};
-    context.out << document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    context.print(document);
   }
   const auto shown = [](const std::filesystem::path& file) {
     return results::printable(file.string(), 4096);

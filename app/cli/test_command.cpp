@@ -203,7 +203,7 @@ int run(const Context& context, const TestArguments& options) {
     document.push_back(to_json(result));
     ++verdicts[result.verdict];
   }
-  if (context.json) context.out << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+  if (context.json) context.print(document);
   context.human() << fmt::format("{} passed, {} failed", verdicts["pass"], verdicts["fail"]);
   for (const auto* other : {"skipped", "error"}) {
     if (verdicts[other] > 0) context.human() << fmt::format(", {} {}", verdicts[other], other);

@@ -90,7 +90,7 @@ int run(const Context& context, const TraceArguments& options) {
       document["stages"].push_back(
           {{"name", stage.name}, {"milliseconds", stage.milliseconds}, {"text", stage.text}});
     }
-    context.out << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+    context.print(document);
     return app::kExitDone;
   }
   for (const auto& stage : stages) {

@@ -66,7 +66,7 @@ int run(const Context& context, const UnpackArguments& options) {
   if (context.json) {
     nlohmann::json document{{"folder", options.folder}, {"files", nlohmann::json::array()}};
     for (const auto& file : files) document["files"].push_back(file.string());
-    context.out << document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    context.print(document);
   }
   context.human() << files.size() << (files.size() == 1 ? " checkpoint" : " checkpoints") << " written to "
                   << results::printable(options.folder, 4096) << '\n';
