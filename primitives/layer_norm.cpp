@@ -91,12 +91,12 @@ Kernel prepare_fused(const Call& call, const Offer& offer) {
   const double eps = call.is_none(index) ? smallest : call.real(index);
   const auto composed = prepare_batched(call, offer);
   return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-    if (wants_gradients(in)) return composed(in, out);
+    const auto& x = in[*call.operand_of(kX)];
+    if (wants_gradients(in) || x.numel() == 0) return composed(in, out);
     const auto vectors = [&](std::size_t argument) {
       const auto one = front_or_none(call, argument, in);
       return one.defined() ? one.reshape({call.members, length}) : one;
     };
-    const auto& x = in[*call.operand_of(kX)];
     out[0] = kernels::normalize_rows(x.reshape({call.members, -1, length}), vectors(kWeight),
                                      layer ? vectors(kBias) : at::Tensor(), eps,
                                      layer ? kernels::Norm::kLayer : kernels::Norm::kRms)
@@ -119,6 +119,8 @@ std::vector<Sample> samples(std::int64_t members) {
       {"shared input", op, layer(w, b, {7}), {{{2, 5, 7}, false}, {{7}}, {{7}}}},
       {"no bias", op, layer(w, {}, {7}), {{{5, 7}}, {{7}}}},
       {"a long row", op, layer(w, b, {37}), {{{5, 37}}, {{37}}, {{37}}}},
+      {"rows of no elements", op, layer(w, b, {0}), {{{5, 0}}, {{0}}, {{0}}}},
+      {"no rows", op, layer(w, b, {7}), {{{0, 7}}, {{7}}, {{7}}}},
       {"only a bias", op, layer({}, w, {7}), {{{5, 7}}, {{7}}}},
       {"B equals N", op, layer(w, b, {7}), {{{members, 7}}, {{7}}, {{7}}}},
       {"rms_norm",

@@ -33,7 +33,7 @@ void consider(const Strategy& strategy, double beyond, NodeCandidates& node) {
 }
 
 bool may_choose(const Strategy& strategy, const StrategyChoice& choice) {
-  return !strategy.on_request && (!strategy.max_autotune || choice.max_autotune);
+  return !strategy.on_request && strategy.least_mode <= choice.mode;
 }
 
 void ask_strategy(const Graph& graph, const Node& node, const StrategyChoice& choice,
@@ -100,8 +100,11 @@ Call make_call(const Graph& graph, const Node& node, const std::vector<ValueStat
   call.by_member = (is_higher_order(node) && node.op != kGroup) || depends_on_data(graph, node);
   for (const auto id : local.operands) {
     const auto index = static_cast<std::size_t>(id);
-    call.operands.push_back(
-        {concrete(graph.values[index]), states[index].mapped, {}, !graph.values[index].tensor});
+    call.operands.push_back({concrete(graph.values[index]),
+                             states[index].mapped,
+                             {},
+                             !graph.values[index].tensor,
+                             states[index].constant});
   }
   for (const auto id : node.results) {
     call.results.push_back(id >= 0 ? concrete(graph.values[static_cast<std::size_t>(id)]) : ConcreteType{});

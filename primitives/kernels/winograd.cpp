@@ -78,6 +78,21 @@ struct Window {
   bool whole;
 };
 
+// The transform of one row or column of a tile for kLanes channels; steps are between its places.
+template <class Form>
+[[gnu::always_inline]] inline void transform_line(const float* __restrict from, std::int64_t from_step,
+                                                  float* __restrict to, std::int64_t to_step) {
+  constexpr int kEdge = Form::kTile + 2;
+  for (std::int64_t l = 0; l < kLanes; ++l) {
+    float d[kEdge], t[kEdge];
+#pragma GCC unroll 8
+    for (int i = 0; i < kEdge; ++i) d[i] = from[i * from_step + l];
+    Form::pixels(d, t);
+#pragma GCC unroll 8
+    for (int i = 0; i < kEdge; ++i) to[i * to_step + l] = t[i];
+  }
+}
+
 // One tile of `channels` channels: to[place · step + channel] for all places. `from` is the tile's first
 // pixel, within the image or not.
 template <class Form>
@@ -87,45 +102,21 @@ template <class Form>
   for (std::int64_t c = 0; c < channels; c += kLanes) {
     const auto count = std::min(kLanes, channels - c);
     alignas(64) float half[kEdge * kEdge][kLanes];
-    if (window.whole && count == kLanes) {
-      for (int j = 0; j < kEdge; ++j) {
-        const float* column = from + j * window.place_step + c;
-        for (std::int64_t l = 0; l < kLanes; ++l) {
-          float d[kEdge], t[kEdge];
-#pragma GCC unroll 8
-          for (int i = 0; i < kEdge; ++i) d[i] = column[i * window.row_step + l];
-          Form::pixels(d, t);
-#pragma GCC unroll 8
-          for (int i = 0; i < kEdge; ++i) half[i * kEdge + j][l] = t[i];
-        }
+    for (int j = 0; j < kEdge; ++j) {
+      const float* column = from + j * window.place_step + c;
+      if (window.whole && count == kLanes) {
+        transform_line<Form>(column, window.row_step, half[j], kEdge * kLanes);
+        continue;
       }
-    } else {
-      for (int j = 0; j < kEdge; ++j) {
-        alignas(64) float part[kEdge][kLanes] = {};
-        if (j >= window.first_place && j < window.end_place) {
-          for (int i = window.first_row; i < window.end_row; ++i)
-            std::copy_n(from + i * window.row_step + j * window.place_step + c, count, part[i]);
-        }
-        for (std::int64_t l = 0; l < kLanes; ++l) {
-          float d[kEdge], t[kEdge];
-#pragma GCC unroll 8
-          for (int i = 0; i < kEdge; ++i) d[i] = part[i][l];
-          Form::pixels(d, t);
-#pragma GCC unroll 8
-          for (int i = 0; i < kEdge; ++i) half[i * kEdge + j][l] = t[i];
-        }
+      alignas(64) float part[kEdge][kLanes] = {};
+      if (j >= window.first_place && j < window.end_place) {
+        for (int i = window.first_row; i < window.end_row; ++i)
+          std::copy_n(column + i * window.row_step, count, part[i]);
       }
+      transform_line<Form>(part[0], kLanes, half[j], kEdge * kLanes);
     }
-    for (int i = 0; i < kEdge; ++i) {
-      for (std::int64_t l = 0; l < kLanes; ++l) {
-        float d[kEdge], t[kEdge];
-#pragma GCC unroll 8
-        for (int j = 0; j < kEdge; ++j) d[j] = half[i * kEdge + j][l];
-        Form::pixels(d, t);
-#pragma GCC unroll 8
-        for (int j = 0; j < kEdge; ++j) to[(i * kEdge + j) * step + c + l] = t[j];
-      }
-    }
+    for (int i = 0; i < kEdge; ++i)
+      transform_line<Form>(half[i * kEdge], kLanes, to + i * kEdge * step + c, step);
   }
 }
 
@@ -164,11 +155,7 @@ template <class Form>
       }
       for (int j = 0; j < window.end_place; ++j) {
         float* target = to + i * window.row_step + j * window.place_step + c;
-        if (count == kLanes) {
-          std::copy_n(done[j], kLanes, target);
-        } else {
-          std::copy_n(done[j], count, target);
-        }
+        std::copy_n(done[j], count, target);
       }
     }
   }
