@@ -190,8 +190,7 @@ double winograd_cost(const Call& call) {
   const auto tiles = static_cast<double>(y[0] * ((y[2] + kTile - 1) / kTile) * ((y[3] + kTile - 1) / kTile));
   const auto places = edge * edge * static_cast<double>(weight[0] * weight[1]);
   const double weights = (is_mapped(call, kW) ? members : 1.0) * places * sizeof(float);
-  const double changing =
-      call.operand_at(kW)->constant.defined() ? 0 : kernel_cost(20 * weights, 20 * weights);
+  const double changing = call.operand_at(kW)->fixed ? 0 : kernel_cost(20 * weights, 20 * weights);
   return kernel_cost(2 * total_bytes(call) + weights,
                      (kTile == 2 ? 1.5 : 2.0) * 2 * members * tiles * places) +
          changing;
@@ -282,7 +281,7 @@ Kernel prepare_winograd(const Call& call, const Offer& offer) {
 template <int kTile>
 Strategy winograd(std::string_view name) {
   auto strategy = own_kernel(name, ask_winograd<kTile>, prepare_winograd<kTile>);
-  strategy.max_autotune = true;
+  strategy.least_mode = kTile == 2 ? Mode::kDefault : Mode::kMaxAutotune;  // by its errors
   return strategy;
 }
 

@@ -52,21 +52,6 @@ ModelInput ModelInput::per_member(std::span<const at::Tensor> tensors, const std
   return {at::stack(std::vector<at::Tensor>(tensors.begin(), tensors.end())), true};
 }
 
-std::string_view name(Mode mode) {
-  constexpr std::array<std::string_view, kAllModes.size()> names = {"eager", "default", "reduce-overhead",
-                                                                    "max-autotune"};
-  return names[static_cast<std::size_t>(mode)];
-}
-
-Mode parse_mode(std::string_view text) {
-  std::string names;
-  for (const auto mode : kAllModes) {
-    if (name(mode) == text) return mode;
-    names.append(names.empty() ? "" : ", ").append(name(mode));
-  }
-  throw Error("usage", "the mode '" + std::string(text) + "' does not exist; there are " + names);
-}
-
 at::Tensor ModelOutput::member(std::int64_t i) const {
   if (parts.empty()) return {};
   if (!mapped) return parts[0];
@@ -91,7 +76,7 @@ WideModel::WideModel(Graph captured, std::vector<Member> members, BuildOptions o
       members_(std::move(members)),
       options_(std::move(options)),
       pool_(std::make_unique<MemoryPool>()) {
-  options_.strategies.max_autotune = options_.mode == Mode::kMaxAutotune;
+  options_.strategies.mode = options_.mode;
   if (!options_.costs) options_.costs = std::make_shared<CostBook>();
   for (std::size_t i = 0; i < members_.size(); ++i) seeds_.push_back(options_.seed + i);
   for (const auto& input : captured_.inputs) {

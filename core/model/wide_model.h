@@ -3,7 +3,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -57,22 +56,6 @@ struct AloneRun {
   std::vector<c10::IValue> outputs;           ///< user outputs, in order
   std::map<std::string, at::Tensor> buffers;  ///< those that the run wrote, by fqn
 };
-
-/// How a model is compiled, named as in PyTorch.
-enum class Mode : std::uint8_t {
-  kEager,           ///< operator by operator; memory from a pool
-  kDefault,         ///< pointwise operators in groups, too
-  kReduceOverhead,  ///< and, on the CPU, a static memory plan: a pass in steady state allocates its results
-                    ///< only; on a GPU a pass is recorded and launched as a whole, unless it draws random
-                    ///< numbers
-  kMaxAutotune,     ///< and ways that round otherwise than ATen, see Strategy::max_autotune
-};
-inline constexpr std::array kAllModes = {Mode::kEager, Mode::kDefault, Mode::kReduceOverhead,
-                                         Mode::kMaxAutotune};
-/// "eager", "default", "reduce-overhead", "max-autotune".
-std::string_view name(Mode mode);
-/// Throws wide::Error ("usage") naming the modes.
-Mode parse_mode(std::string_view name);
 
 struct BuildOptions {
   Mode mode = Mode::kEager;

@@ -13,6 +13,7 @@
 
 #include "core/ir/graph.h"
 #include "core/ir/layout.h"
+#include "core/strategy/mode.h"
 
 namespace wide {
 
@@ -22,6 +23,7 @@ struct Operand {
   bool mapped = false;  ///< differs per member
   at::Tensor constant;  ///< its value where it never changes ([N, …] if mapped); undefined otherwise
   bool number = false;  ///< the operator takes it as a number: a tensor of no axes stands for it
+  bool fixed = false;   ///< it never changes, also while strategies are asked and `constant` is not known yet
 };
 
 /// One operation to run wide: a node, its operands in order of use, its results.
@@ -77,7 +79,7 @@ struct Strategy {
   bool random = false;         ///< draws for member i what it draws alone; others never run nodes that draw
   bool cpu_only = false;       ///< never offered on another device
   bool on_request = false;  ///< computes something else than the members alone: only where the user names it
-  bool max_autotune = false;  ///< rounds otherwise than ATen: unasked in the mode max-autotune only
+  Mode least_mode = Mode::kEager;  ///< the first in which it is chosen unasked: it rounds otherwise than ATen
 };
 
 /// An operation on made-up operands, for tests and benchmarks.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/ir/graph.h"
+#include "core/strategy/mode.h"
 #include "core/strategy/primitive.h"
 
 namespace wide {
@@ -23,8 +24,8 @@ struct StrategyChoice {
   std::map<std::string, std::string> by_kind;
   /// By a result's name in the canonical graph, with its sign ("%conv2d" -> "grouped").
   std::map<std::string, std::string> by_value;
-  /// Those of the mode max-autotune may be chosen without being named (Strategy::max_autotune).
-  bool max_autotune = false;
+  /// Strategies of later modes are chosen where they are named only (Strategy::least_mode).
+  Mode mode = Mode::kEager;
 
   /// Nothing is asked for.
   bool free() const { return all == kAuto && by_kind.empty() && by_value.empty(); }

@@ -69,7 +69,7 @@ class AutoPlanner {
            " threads=" + std::to_string(at::get_num_threads()) + " ";
     if (!device().is_cpu()) key_.append("on ").append(request.parts.device.name).append(" ");
     if (request.parts.static_memory) key_.append(device().is_cpu() ? "planned " : "recorded ");
-    if (request.choice.max_autotune) key_.append("max-autotune ");
+    if (request.choice.mode != Mode::kEager) key_.append(name(request.choice.mode)).append(" ");
   }
 
   PlannedExecution run() {
