@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "primitives/kernels/attention.h"
 #include "primitives/support.h"
 
 namespace wide::attention_primitive {
@@ -81,6 +82,11 @@ Kernel prepare(const Call& call, const Offer&) {
   };
 }
 
+double scale_of(const Call& call) {
+  if (!call.is_none(kScale)) return call.real(kScale);
+  return 1 / std::sqrt(static_cast<double>(call.operand_at(kQ)->type.shape.back()));
+}
+
 // The same as two batched products around a softmax: less overhead than the fused kernel on short sequences.
 Answer ask_bmm(const Call& call) {
   if (call.flag(kGroupedHeads)) return refuse("heads are grouped: the fused kernel repeats them");
@@ -96,8 +102,7 @@ Answer ask_bmm(const Call& call) {
 
 Kernel prepare_bmm(const Call& call, const Offer& offered) {
   const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
-  const auto width = static_cast<double>(call.operand_at(kQ)->type.shape.back());
-  const auto scale = call.is_none(kScale) ? 1 / std::sqrt(width) : call.real(kScale);
+  const auto scale = scale_of(call);
   const bool heads = call.operand_at(kQ)->type.rank() >= 4;
   return [call, shape, scale, heads, fused = prepare(call, offered)](std::span<const at::Tensor> in,
                                                                      std::span<at::Tensor> out) {
@@ -118,6 +123,38 @@ Kernel prepare_bmm(const Call& call, const Offer& offered) {
     out[0] = at::matmul(at::_safe_softmax(scores, -1), v).reshape(shape);
     // What comes of NaN and infinities goes by the order of the steps of ATen's kernel, which is for heads.
     if (heads && !all_finite(out[0])) fused(in, out);
+  };
+}
+
+kernels::Attention::Sizes sizes_of(const Call& call) {
+  const auto &q = call.operand_at(kQ)->type.shape, &k = call.operand_at(kK)->type.shape,
+             &v = call.operand_at(kV)->type.shape;
+  return {q.end()[-2], k.end()[-2], q.back(), v.back(), call.flag(kCausal)};
+}
+
+// A head's scores stay in the cache between the two products.
+Answer ask_by_head(const Call& call) {
+  if (call.results[0].dtype != at::kFloat) return refuse("only float32 is computed so");
+  auto answer = ask_fused(call);
+  if (answer.offers.empty()) return answer;
+  if (auto reason = kernels::Attention::refusal(sizes_of(call)); !reason.empty())
+    return refuse(std::move(reason));
+  const auto &q = call.operand_at(kQ)->type.shape, &k = call.operand_at(kK)->type.shape;
+  if (q.end()[-3] % k.end()[-3] != 0 || k.end()[-3] != call.operand_at(kV)->type.shape.end()[-3])
+    return refuse("the heads of q are not groups of those of k and v");
+  for (auto& one : answer.offers) one.cost *= 0.8;
+  return answer;
+}
+
+Kernel prepare_by_head(const Call& call, const Offer& offered) {
+  const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
+  const kernels::Attention kernel(sizes_of(call), scale_of(call));
+  return [call, shape, kernel, fused = prepare(call, offered)](std::span<const at::Tensor> in,
+                                                               std::span<at::Tensor> out) {
+    const auto y =
+        kernel.run(fold(call, kQ, in), fold(call, kK, in), fold(call, kV, in), fold_mask(call, in));
+    if (!y) return fused(in, out);
+    out[0] = y->reshape(shape);
   };
 }
 
@@ -150,6 +187,18 @@ std::vector<Sample> samples(std::int64_t members) {
        op,
        arguments(true, false, {}, false),
        {{{2, 5, 8}}, {{2, 7, 8}}, {{2, 7, 8}}, {{2, 5, 7}}}},
+      {"more keys than a panel",
+       op,
+       arguments(false, false, {}, false),
+       {{{1, 2, 70, 9}}, {{1, 2, 81, 9}}, {{1, 2, 81, 19}}}},
+      {"causal over panels",
+       op,
+       arguments(false, true, {}, false),
+       {{{1, 2, 150, 9}}, {{1, 2, 131, 9}}, {{1, 2, 131, 7}}}},
+      {"a mask of whole rows",
+       op,
+       arguments(true, false, {}, false),
+       {{{1, 2, 17, 8}}, {{1, 2, 70, 8}}, {{1, 2, 70, 8}}, {{17, 70}, true, at::kBool, 2}}},
       {"B equals N",
        op,
        arguments(false, false, {}, false),
@@ -160,9 +209,14 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive attention() {
-  return {"attention", {"aten.scaled_dot_product_attention.default"},
-          nullptr,     {{"fused", ask_fused, prepare}, {"bmm", ask_bmm, prepare_bmm}},
-          nullptr,     samples};
+  return {"attention",
+          {"aten.scaled_dot_product_attention.default"},
+          nullptr,
+          {{"fused", ask_fused, prepare},
+           {"bmm", ask_bmm, prepare_bmm},
+           own_kernel("by_head", ask_by_head, prepare_by_head)},
+          nullptr,
+          samples};
 }
 
 }  // namespace wide::attention_primitive

@@ -1,0 +1,297 @@
+#include "primitives/kernels/attention.h"
+
+#include <ATen/ATen.h>
+#include <ATen/record_function.h>
+#include <libxsmm.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "core/aten/parallel.h"
+#include "primitives/kernels/clones.h"
+#include "primitives/kernels/functions.h"
+
+namespace wide::kernels {
+namespace {
+
+constexpr std::int64_t kKeysOfPanel = 64, kMostQueries = 64, kScoresOfBlock = 32768, kVector = 16;
+constexpr std::int64_t kLeastAttention = 32768;  // multiply-adds per thread
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+// One query's scores, `seen` of them; what follows up to `padded`, a whole number of vectors, counts for
+// nothing.
+struct ScoreRow {
+  float* scores;
+  std::int64_t seen, padded;
+  float scale;
+  const float* added;  // null, or one number a key
+  const bool* kept;    // null, or one a key
+};
+
+template <bool kAdded, bool kKept>
+[[gnu::always_inline]] inline float masked_score(const ScoreRow& row, std::int64_t i) {
+  float score = row.scores[i] * row.scale;
+  if constexpr (kAdded) score += row.added[i];
+  if constexpr (kKept) score = row.kept[i] ? score : kNever;
+  return score;
+}
+
+template <bool kAdded, bool kKept>
+[[gnu::always_inline]] inline float largest_score(const ScoreRow& row) {
+  float lanes[kVector];
+  for (float& lane : lanes) lane = kNever;
+  std::int64_t i = 0;
+  for (; i + kVector <= row.seen; i += kVector) {
+    for (std::int64_t l = 0; l < kVector; ++l) {
+      const float score = masked_score<kAdded, kKept>(row, i + l);
+      row.scores[i + l] = score;
+      lanes[l] = score > lanes[l] ? score : lanes[l];
+    }
+  }
+  for (; i < row.seen; ++i) {
+    row.scores[i] = masked_score<kAdded, kKept>(row, i);
+    lanes[0] = row.scores[i] > lanes[0] ? row.scores[i] : lanes[0];
+  }
+  std::fill(row.scores + row.seen, row.scores + row.padded, kNever);
+  float most = kNever;
+  for (const float lane : lanes) most = lane > most ? lane : most;
+  return most;
+}
+
+// Scores become exp(score - largest), whose sum is given. Where all are -Inf they become 0, and so does the
+// sum.
+WIDE_CLONES float exponents(const ScoreRow& row) {
+  const float most = row.added  ? largest_score<true, false>(row)
+                     : row.kept ? largest_score<false, true>(row)
+                                : largest_score<false, false>(row);
+  if (most == kNever) {
+    float sum = 0;
+    for (std::int64_t i = 0; i < row.padded; ++i) {
+      const float score = row.scores[i];
+      row.scores[i] = 0;
+      if (score != score) sum = score;
+    }
+    return sum;
+  }
+  float lanes[kVector] = {};
+  for (std::int64_t i = 0; i < row.padded; i += kVector) {
+    for (std::int64_t l = 0; l < kVector; ++l) {
+      constexpr float kLeast = -86;  // exp_of() stops there
+      const float below = row.scores[i + l] - most, power = exp_of(below);
+      row.scores[i + l] = below < kLeast ? 0.0F : power;
+      lanes[l] += row.scores[i + l];
+    }
+  }
+  float sum = 0;
+  for (const float lane : lanes) sum += lane;
+  return sum;
+}
+
+// False where a number is not finite.
+WIDE_CLONES bool scale_result(const float* from, float* to, float factor, std::int64_t count) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  int odd = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    to[i] = from[i] * factor;
+    odd |= std::fabs(to[i]) <= kMost ? 0 : 1;
+  }
+  return odd == 0;
+}
+
+// One head's keys as panels of columns [E, 64], so that vectors run over keys.
+WIDE_CLONES void pack_panel(const float* k, std::int64_t step, std::int64_t keys, std::int64_t width,
+                            std::int64_t columns, float* to) {
+  for (std::int64_t key = 0; key < keys; ++key)
+    for (std::int64_t e = 0; e < width; ++e) to[e * columns + key] = k[key * step + e];
+  for (auto key = keys; key < columns; ++key)
+    for (std::int64_t e = 0; e < width; ++e) to[e * columns + key] = 0;
+}
+
+std::int64_t parts_of(std::int64_t extent, std::int64_t size) {
+  return (extent + size - 1) / size;
+}
+
+auto product_of(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t a_step, std::int64_t b_step,
+                std::int64_t c_step, float beta) {
+  const auto size = [](std::int64_t value) { return static_cast<libxsmm_blasint>(value); };
+  const auto lda = size(a_step), ldb = size(b_step), ldc = size(c_step);
+  const float alpha = 1;
+  const int flags = LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
+  const auto function =
+      libxsmm_smmdispatch(size(m), size(n), size(k), &lda, &ldb, &ldc, &alpha, &beta, &flags, &prefetch);
+  if (!function) throw std::runtime_error("libxsmm generated no kernel for attention of this size");
+  return function;
+}
+
+}  // namespace
+
+// What one thread works in.
+struct Attention::Scratch {
+  explicit Scratch(const Attention& of)
+      : keys(static_cast<std::size_t>(of.stride_ * of.sizes_.width)),
+        values(static_cast<std::size_t>(of.sizes_.keys * of.sizes_.value_width)),
+        queries(static_cast<std::size_t>(of.block_ * of.sizes_.width)),
+        scores(static_cast<std::size_t>(of.block_ * of.stride_)),
+        results(static_cast<std::size_t>(of.block_ * of.sizes_.value_width)),
+        sums(static_cast<std::size_t>(of.block_)) {}
+  std::vector<float> keys, values, queries, scores, results, sums;
+};
+
+// A block of one head's queries; steps are between rows.
+struct Attention::Rows {
+  const float* q;
+  std::int64_t q_step;
+  float* y;
+  std::int64_t y_step;
+  const float* added;
+  const bool* kept;
+  std::int64_t mask_step;
+  std::int64_t block;
+};
+
+std::string Attention::refusal(const Sizes& sizes) {
+  if (sizes.queries == 0 || sizes.keys == 0 || sizes.width == 0 || sizes.value_width == 0)
+    return "there is nothing to attend to";
+  if (libxsmm_get_target_archid() < LIBXSMM_X86_AVX2) return "libxsmm generates no code for this processor";
+  return {};
+}
+
+// libxsmm counts by columns: [rows, columns] here is [columns, rows] there, so that the right factor comes
+// first.
+Attention::Attention(const Sizes& sizes, double scale) : sizes_(sizes), scale_(static_cast<float>(scale)) {
+  panels_ = parts_of(sizes.keys, kKeysOfPanel);
+  last_panel_ = sizes.keys - (panels_ - 1) * kKeysOfPanel;
+  stride_ = parts_of(sizes.keys, kVector) * kVector;
+  const auto most = std::clamp<std::int64_t>(kScoresOfBlock / stride_, kVector, kMostQueries);
+  block_ = parts_of(sizes.queries, parts_of(sizes.queries, most));
+  blocks_ = parts_of(sizes.queries, block_);
+  last_block_ = sizes.queries - (blocks_ - 1) * block_;
+  for (std::size_t kind = 0; kind < values_.size(); ++kind) {
+    const bool last = (kind & 1U) != 0;
+    const auto rows = (kind & 2U) != 0 ? last_block_ : block_;
+    const auto keys = last ? last_panel_ : kKeysOfPanel;
+    const auto columns = parts_of(keys, kVector) * kVector;
+    if (last || panels_ > 1) {
+      if (kind < scores_.size())
+        scores_[kind] = product_of(columns, rows, sizes.width, columns, sizes.width, stride_, 0);
+      values_[kind] = product_of(sizes.value_width, rows, keys, sizes.value_width, stride_, sizes.value_width,
+                                 (kind & 4U) != 0 ? 1 : 0);
+    }
+  }
+}
+
+void Attention::pack(const float* k, std::int64_t k_step, const float* v, std::int64_t v_step,
+                     Scratch& to) const {
+  for (std::int64_t panel = 0; panel < panels_; ++panel) {
+    const auto first = panel * kKeysOfPanel, keys = std::min(kKeysOfPanel, sizes_.keys - first);
+    pack_panel(k + first * k_step, k_step, keys, sizes_.width, parts_of(keys, kVector) * kVector,
+               to.keys.data() + first * sizes_.width);
+  }
+  for (std::int64_t key = 0; key < sizes_.keys; ++key)
+    std::copy_n(v + key * v_step, sizes_.value_width, to.values.data() + key * sizes_.value_width);
+}
+
+bool Attention::attend(const Rows& rows, Scratch& scratch) const {
+  const auto first = rows.block * block_;
+  const bool last = rows.block == blocks_ - 1;
+  const auto count = last ? last_block_ : block_;
+  const auto needed = sizes_.causal ? std::min(sizes_.keys, first + count) : sizes_.keys;
+  const auto panels = parts_of(needed, kKeysOfPanel);
+  for (std::int64_t row = 0; row < count; ++row)
+    std::copy_n(rows.q + row * rows.q_step, sizes_.width, scratch.queries.data() + row * sizes_.width);
+  const auto kind_of = [&](std::int64_t panel) {
+    return (panel == panels_ - 1 ? 1U : 0U) + (last ? 2U : 0U);
+  };
+  for (std::int64_t panel = 0; panel < panels; ++panel) {
+    const auto key = panel * kKeysOfPanel;
+    scores_[kind_of(panel)](scratch.keys.data() + key * sizes_.width, scratch.queries.data(),
+                            scratch.scores.data() + key);
+  }
+  const auto padded = std::min(panels * kKeysOfPanel, stride_);
+  for (std::int64_t row = 0; row < count; ++row) {
+    const auto seen = sizes_.causal ? std::min(sizes_.keys, first + row + 1) : sizes_.keys;
+    const auto offset = row * rows.mask_step;
+    scratch.sums[static_cast<std::size_t>(row)] =
+        exponents({scratch.scores.data() + row * stride_, seen, padded, scale_,
+                   rows.added ? rows.added + offset : nullptr, rows.kept ? rows.kept + offset : nullptr});
+  }
+  for (std::int64_t panel = 0; panel < panels; ++panel) {
+    const auto key = panel * kKeysOfPanel;
+    values_[kind_of(panel) + (panel > 0 ? 4U : 0U)](scratch.values.data() + key * sizes_.value_width,
+                                                    scratch.scores.data() + key, scratch.results.data());
+  }
+  bool finite = true;
+  for (std::int64_t row = 0; row < count; ++row) {
+    const auto sum = scratch.sums[static_cast<std::size_t>(row)];
+    finite &= scale_result(scratch.results.data() + row * sizes_.value_width, rows.y + row * rows.y_step,
+                           sum == 0 ? 0 : 1 / sum, sizes_.value_width);
+  }
+  return finite;
+}
+
+std::optional<at::Tensor> Attention::run(const at::Tensor& q_given, const at::Tensor& k_given,
+                                         const at::Tensor& v_given, const at::Tensor& mask_given) const {
+  const auto dense_rows = [](const at::Tensor& tensor) {
+    return tensor.stride(3) == 1 || tensor.size(3) == 1 ? tensor : tensor.contiguous();
+  };
+  const auto q = dense_rows(q_given), k = dense_rows(k_given), v = dense_rows(v_given);
+  const auto batch = q.size(0), heads = q.size(1), key_heads = k.size(1), repeats = heads / key_heads;
+  at::Tensor mask;
+  if (mask_given.defined()) {
+    mask = mask_given.scalar_type() == at::kBool ? mask_given : mask_given.to(at::kFloat);
+    mask = mask.expand({batch, heads, sizes_.queries, sizes_.keys});
+    if (mask.stride(3) != 1) mask = mask.contiguous();
+  }
+  const bool kept = mask.defined() && mask.scalar_type() == at::kBool;
+  const auto y = at::empty({batch, sizes_.queries, heads, sizes_.value_width}, q.options()).transpose(1, 2);
+  RECORD_FUNCTION("wide::attention", std::vector<c10::IValue>());
+  const float *qs = q.const_data_ptr<float>(), *ks = k.const_data_ptr<float>(),
+              *vs = v.const_data_ptr<float>();
+  float* ys = y.mutable_data_ptr<float>();
+
+  // An item is a block of queries of one head; those that share keys follow one another.
+  const auto items = batch * heads * blocks_;
+  const auto work = block_ * sizes_.keys * (sizes_.width + sizes_.value_width) / (sizes_.causal ? 2 : 1);
+  const auto grain = std::max<std::int64_t>(1, kLeastAttention / std::max<std::int64_t>(1, work));
+  std::atomic<bool> finite = true;
+  parallel_ranges(items, grain, [&](std::int64_t begin, std::int64_t end) {
+    Scratch scratch(*this);
+    std::int64_t packed = -1;
+    for (auto item = begin; item < end; ++item) {
+      const auto block = item % blocks_, head = item / blocks_ % heads, of = item / blocks_ / heads;
+      const auto keys = of * key_heads + head / repeats;
+      if (keys != packed) {
+        packed = keys;
+        pack(ks + of * k.stride(0) + head / repeats * k.stride(1), k.stride(2),
+             vs + of * v.stride(0) + head / repeats * v.stride(1), v.stride(2), scratch);
+      }
+      const auto row = block * block_;
+      Rows rows{qs + of * q.stride(0) + head * q.stride(1) + row * q.stride(2),
+                q.stride(2),
+                ys + of * y.stride(0) + head * y.stride(1) + row * y.stride(2),
+                y.stride(2),
+                nullptr,
+                nullptr,
+                0,
+                block};
+      if (mask.defined()) {
+        const auto at = of * mask.stride(0) + head * mask.stride(1) + row * mask.stride(2);
+        rows.mask_step = mask.stride(2);
+        if (kept) {
+          rows.kept = mask.const_data_ptr<bool>() + at;
+        } else {
+          rows.added = mask.const_data_ptr<float>() + at;
+        }
+      }
+      if (!attend(rows, scratch)) finite.store(false, std::memory_order_relaxed);
+    }
+  });
+  if (!finite) return std::nullopt;
+  return y;
+}
+
+}  // namespace wide::kernels
