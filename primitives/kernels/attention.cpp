@@ -6,14 +6,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
 #include "core/aten/parallel.h"
 #include "primitives/kernels/clones.h"
-#include "primitives/kernels/functions.h"
 
 namespace wide::kernels {
 namespace {
@@ -21,6 +22,16 @@ namespace {
 constexpr std::int64_t kKeysOfPanel = 64, kMostQueries = 64, kScoresOfBlock = 32768, kVector = 16;
 constexpr std::int64_t kLeastAttention = 32768;  // multiply-adds per thread
 constexpr float kNever = -std::numeric_limits<float>::infinity();
+
+// Whole numbers in the order of the floats that they are made of; a NaN is larger than all or smaller than
+// all.
+[[gnu::always_inline]] inline std::int32_t ordered(float x) {
+  const auto bits = std::bit_cast<std::int32_t>(x);
+  return bits ^ ((bits >> 31) & 0x7FFFFFFF);
+}
+[[gnu::always_inline]] inline float from_ordered(std::int32_t x) {
+  return std::bit_cast<float>(x ^ ((x >> 31) & 0x7FFFFFFF));
+}
 
 // One query's scores, `seen` of them; what follows up to `padded`, a whole number of vectors, counts for
 // nothing.
@@ -32,42 +43,48 @@ struct ScoreRow {
   const bool* kept;    // null, or one a key
 };
 
-template <bool kAdded, bool kKept>
-[[gnu::always_inline]] inline float masked_score(const ScoreRow& row, std::int64_t i) {
-  float score = row.scores[i] * row.scale;
-  if constexpr (kAdded) score += row.added[i];
-  if constexpr (kKept) score = row.kept[i] ? score : kNever;
-  return score;
+// Scales and masks the scores and gives the largest, or NaN. The largest whole number is found in vectors
+// without leave to reorder floats.
+template <class Mask>
+[[gnu::always_inline]] inline float largest_score(const ScoreRow& row, const Mask& masked) {
+  auto most = ordered(kNever);
+  for (std::int64_t i = 0; i < row.seen; ++i) {
+    const float score = masked(row.scores[i] * row.scale, i);
+    row.scores[i] = score;
+    most = ordered(score) > most ? ordered(score) : most;
+  }
+  for (auto i = row.seen; i < row.padded; ++i) row.scores[i] = kNever;
+  return from_ordered(most);
 }
 
-template <bool kAdded, bool kKept>
-[[gnu::always_inline]] inline float largest_score(const ScoreRow& row) {
-  float lanes[kVector];
-  for (float& lane : lanes) lane = kNever;
-  std::int64_t i = 0;
-  for (; i + kVector <= row.seen; i += kVector) {
-    for (std::int64_t l = 0; l < kVector; ++l) {
-      const float score = masked_score<kAdded, kKept>(row, i + l);
-      row.scores[i + l] = score;
-      lanes[l] = score > lanes[l] ? score : lanes[l];
-    }
-  }
-  for (; i < row.seen; ++i) {
-    row.scores[i] = masked_score<kAdded, kKept>(row, i);
-    lanes[0] = row.scores[i] > lanes[0] ? row.scores[i] : lanes[0];
-  }
-  std::fill(row.scores + row.seen, row.scores + row.padded, kNever);
-  float most = kNever;
-  for (const float lane : lanes) most = lane > most ? lane : most;
-  return most;
+// exp of a number of at most 0 by the polynomial of exp_of(); 0 where that stops. NaN stays NaN.
+[[gnu::always_inline]] inline float exp_below(float x) {
+  constexpr float kLeast = -86, kRounder = 12582912.0F;
+  const float rounded = x * 1.44269504088896341F + kRounder, n = rounded - kRounder;
+  const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
+  float y = 1.9875691500E-4F;
+  y = y * r + 1.3981999507E-3F;
+  y = y * r + 8.3334519073E-3F;
+  y = y * r + 4.1665795894E-2F;
+  y = y * r + 1.6666665459E-1F;
+  y = y * r + 5.0000001201E-1F;
+  y = y * r * r + r + 1.0F;
+  const auto exponent = std::bit_cast<std::uint32_t>(rounded) - std::bit_cast<std::uint32_t>(kRounder) + 127U;
+  y *= std::bit_cast<float>(exponent << 23U);
+  return x < kLeast ? 0.0F : y;
 }
 
 // Scores become exp(score - largest), whose sum is given. Where all are -Inf they become 0, and so does the
 // sum.
 WIDE_CLONES float exponents(const ScoreRow& row) {
-  const float most = row.added  ? largest_score<true, false>(row)
-                     : row.kept ? largest_score<false, true>(row)
-                                : largest_score<false, false>(row);
+  float most = 0;
+  if (row.added) {
+    most = largest_score(row, [&](float score, std::int64_t i) { return score + row.added[i]; });
+  } else if (row.kept) {
+    most = largest_score(row, [&](float score, std::int64_t i) { return row.kept[i] ? score : kNever; });
+  } else {
+    most = largest_score(row, [](float score, std::int64_t) { return score; });
+  }
   if (most == kNever) {
     float sum = 0;
     for (std::int64_t i = 0; i < row.padded; ++i) {
@@ -77,13 +94,13 @@ WIDE_CLONES float exponents(const ScoreRow& row) {
     }
     return sum;
   }
+  float* scores = row.scores;
   float lanes[kVector] = {};
   for (std::int64_t i = 0; i < row.padded; i += kVector) {
     for (std::int64_t l = 0; l < kVector; ++l) {
-      constexpr float kLeast = -86;  // exp_of() stops there
-      const float below = row.scores[i + l] - most, power = exp_of(below);
-      row.scores[i + l] = below < kLeast ? 0.0F : power;
-      lanes[l] += row.scores[i + l];
+      const float power = exp_below(scores[i + l] - most);
+      scores[i + l] = power;
+      lanes[l] += power;
     }
   }
   float sum = 0;
@@ -102,13 +119,24 @@ WIDE_CLONES bool scale_result(const float* from, float* to, float factor, std::i
   return odd == 0;
 }
 
-// One head's keys as panels of columns [E, 64], so that vectors run over keys.
-WIDE_CLONES void pack_panel(const float* k, std::int64_t step, std::int64_t keys, std::int64_t width,
-                            std::int64_t columns, float* to) {
-  for (std::int64_t key = 0; key < keys; ++key)
-    for (std::int64_t e = 0; e < width; ++e) to[e * columns + key] = k[key * step + e];
-  for (auto key = keys; key < columns; ++key)
-    for (std::int64_t e = 0; e < width; ++e) to[e * columns + key] = 0;
+// Rows of one head, one after the other: short ones, for which a call of memcpy takes longer than the copy.
+WIDE_CLONES void pack_rows(const float* from, std::int64_t step, std::int64_t rows, std::int64_t width,
+                           float* __restrict to) {
+  for (std::int64_t row = 0; row < rows; ++row, from += step, to += width) {
+    std::int64_t e = 0;
+    for (; e + kVector <= width; e += kVector)
+      for (std::int64_t l = 0; l < kVector; ++l) to[e + l] = from[e + l];
+    for (; e < width; ++e) to[e] = from[e];
+  }
+}
+
+// Keys as columns, so that vectors run over keys.
+void pack_panel(const float* k, std::int64_t step, std::int64_t keys, std::int64_t width,
+                std::int64_t columns, float* to) {
+  const auto size = [](std::int64_t value) { return static_cast<libxsmm_blasint>(value); };
+  libxsmm_otrans(to, k, sizeof(float), size(width), size(keys), size(step), size(columns));
+  for (std::int64_t e = 0; keys < columns && e < width; ++e)
+    std::fill(to + e * columns + keys, to + (e + 1) * columns, 0.0F);
 }
 
 std::int64_t parts_of(std::int64_t extent, std::int64_t size) {
@@ -191,8 +219,7 @@ void Attention::pack(const float* k, std::int64_t k_step, const float* v, std::i
     pack_panel(k + first * k_step, k_step, keys, sizes_.width, parts_of(keys, kVector) * kVector,
                to.keys.data() + first * sizes_.width);
   }
-  for (std::int64_t key = 0; key < sizes_.keys; ++key)
-    std::copy_n(v + key * v_step, sizes_.value_width, to.values.data() + key * sizes_.value_width);
+  pack_rows(v, v_step, sizes_.keys, sizes_.value_width, to.values.data());
 }
 
 bool Attention::attend(const Rows& rows, Scratch& scratch) const {
@@ -201,8 +228,7 @@ bool Attention::attend(const Rows& rows, Scratch& scratch) const {
   const auto count = last ? last_block_ : block_;
   const auto needed = sizes_.causal ? std::min(sizes_.keys, first + count) : sizes_.keys;
   const auto panels = parts_of(needed, kKeysOfPanel);
-  for (std::int64_t row = 0; row < count; ++row)
-    std::copy_n(rows.q + row * rows.q_step, sizes_.width, scratch.queries.data() + row * sizes_.width);
+  pack_rows(rows.q, rows.q_step, count, sizes_.width, scratch.queries.data());
   const auto kind_of = [&](std::int64_t panel) {
     return (panel == panels_ - 1 ? 1U : 0U) + (last ? 2U : 0U);
   };
