@@ -309,7 +309,7 @@ class WithoutAGpu(Case):
                 ("benchmark", "mlp", "-n", "2", "-p", "ci"), ("--preset", "ci"), ("plan", "mlp", "-n", "2"),
                 ("run", "--model", MODEL / "model.pt2", "--weights", *program.seeds(MODEL), "--inputs",
                  MODEL / "golden.safetensors", "--outputs", "/dev/null"),
-                ("test", "--model", MODEL / "model.pt2", "--weights", *program.seeds(MODEL)), ("gui", "mlp"))
+                ("test", "--model", MODEL / "model.pt2", "--weights", *program.seeds(MODEL)), ("test", "mlp"), ("gui", "mlp"))
 
     def test_every_command_says_so(self):
         for command in self.COMMANDS:
