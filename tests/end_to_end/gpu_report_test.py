@@ -173,6 +173,14 @@ class Steps(Case):
             self.assertEqual(result["state"], state)
             self.assertIn(f"ERROR SUMMARY: {code} errors", result["reason"] or result["data"])
 
+    def test_what_is_not_proved_is_named(self):
+        case = {"subject": "linear", "strategy": "stacked", "verdict": "fail", "reason": "", "checks": [{"passed": False, "text": "1 is not 2"}]}
+        (self.folder / "answer.json").write_text(gpu_report.json.dumps([{**case, "verdict": "pass", "checks": []}, case]))
+        bench = self.bench(f"cat {self.folder}/answer.json; exit 1\n")
+        bench.device = {"usable": True}
+        result = gpu_report.done_step(gpu_report.Step("proofs 1", gpu_report.proved(["linear"], "-s", "all")), bench)
+        self.assertEqual((result["state"], result["reason"]), ("failed", "1 of 2: linear: 1 is not 2"))
+
     def test_a_graph_whose_kernels_are_of_other_nodes_is_told(self):
         def capture(contender, facts=None, **launches):
             return {"contender": contender, "facts": facts or {}, "nodes": [{"name": name, "launches": count} for name, count in launches.items()]}
