@@ -42,6 +42,17 @@ CudaLibrary ask(void (*by)(const OpenedLibrary&, cuda::Report&)) {
   return result;
 }
 
+std::unique_ptr<profiler::Source> make_source(const char* maker) {
+  const auto library = open_cuda();
+  const auto make = library.find<decltype(wide_cuda_new_source)>(maker);
+  std::unique_ptr<profiler::Source> source(make ? make() : nullptr);
+  if (!source) {
+    throw CannotMeasure("profile", library.reason.empty() ? "the GPU cannot be traced; see widebench doctor"
+                                                          : library.reason + "; " + library.remedy);
+  }
+  return source;
+}
+
 }  // namespace
 
 void* OpenedLibrary::symbol(const char* name) const {
@@ -77,14 +88,11 @@ CudaLibrary ask_cuda() {
 }
 
 std::unique_ptr<profiler::Source> cuda_source() {
-  const auto library = open_cuda();
-  const auto make = library.find<decltype(wide_cuda_new_source)>("wide_cuda_new_source");
-  std::unique_ptr<profiler::Source> source(make ? make() : nullptr);
-  if (!source) {
-    throw CannotMeasure("profile", library.reason.empty() ? "the GPU cannot be traced; see widebench doctor"
-                                                          : library.reason + "; " + library.remedy);
-  }
-  return source;
+  return make_source("wide_cuda_new_source");
+}
+
+std::unique_ptr<profiler::Source> cuda_graph_notes() {
+  return make_source("wide_cuda_new_graph_notes");
 }
 
 void check_cuda_tracing() {

@@ -38,7 +38,9 @@ CudaLibrary ask_cuda();
 
 /// What sees a GPU during one capture. Throws CannotMeasure with reason and remedy where none can be traced.
 std::unique_ptr<profiler::Source> cuda_source();
-/// Finds that out by tracing a test kernel, which takes up to a second. Throws likewise.
+/// What notes of which node the kernels of CUDA Graphs are that are recorded while it looks. Throws likewise.
+std::unique_ptr<profiler::Source> cuda_graph_notes();
+/// Finds out whether it can be traced by tracing a test kernel, which takes up to a second. Throws likewise.
 void check_cuda_tracing();
 
 }  // namespace wide::app

@@ -209,7 +209,7 @@ void ActivityCapture::begin(const profiler::Step& step) {
   {
     const std::lock_guard lock(state_->mutex);
     id = state_->next_id++;
-    state_->places[id] = {step.node, step.member, step.members, step.pass};
+    state_->places[id] = {step.node, step.member, step.members, step.pass, false};
   }
   state_->api.push_external(kKindOfIds, id);
 }
@@ -231,7 +231,9 @@ void ActivityCapture::add_to(profiler::Trace& trace) {
     trace.facts["buffers made during the capture"] = std::to_string(state_->late_buffers);
   ActivityReader reader(state_->api, trace, static_cast<std::uint64_t>(state_->origin + state_->ahead));
   for (auto& buffer : state_->filled) reader.read(buffer.bytes.get(), buffer.valid);
-  reader.finish(state_->places, state_->settings.sentinel ? state_->settings.sentinel_name : "");
+  const GraphPlaces none;
+  const auto& graphs = state_->settings.graphs ? *state_->settings.graphs : none;
+  reader.finish(state_->places, graphs, state_->settings.sentinel ? state_->settings.sentinel_name : "");
   state_->filled.clear();
 }
 

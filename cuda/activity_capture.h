@@ -25,7 +25,8 @@ class ActivityCapture final : public profiler::Source {
     std::size_t buffer_bytes = 8 << 20;
     std::function<void()> sentinel;  ///< launches a kernel named `sentinel_name`; empty: none
     std::string sentinel_name;
-    std::vector<std::string> devices;                   ///< names, by index
+    std::shared_ptr<const GraphPlaces> graphs;  ///< of CUDA Graphs that were recorded before; null: of none
+    std::vector<std::string> devices;           ///< names, by index
     std::function<std::int64_t()> now = profiler::now;  ///< the clock of the host's slices
   };
 

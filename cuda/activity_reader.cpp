@@ -149,14 +149,14 @@ void ActivityReader::record(const CUpti_Activity& activity) {
       auto made = slice(Kind::kMemcpy, copy_name(copy.copyKind), copy.start, copy.end);
       made.correlation = copy.correlationId, made.track = stream(copy.deviceId, copy.streamId);
       made.detail = trace_.names.intern("\"bytes\":" + std::to_string(copy.bytes));
-      return trace_.slices.push(made);
+      return push(made, copy.graphNodeId);
     }
     case CUPTI_ACTIVITY_KIND_MEMSET: {
       const auto& fill = reinterpret_cast<const CUpti_ActivityMemset4&>(activity);
       auto made = slice(Kind::kMemset, "Memset", fill.start, fill.end);
       made.correlation = fill.correlationId, made.track = stream(fill.deviceId, fill.streamId);
       made.detail = trace_.names.intern("\"bytes\":" + std::to_string(fill.bytes));
-      return trace_.slices.push(made);
+      return push(made, fill.graphNodeId);
     }
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: {
       const auto& tie = reinterpret_cast<const CUpti_ActivityExternalCorrelation&>(activity);
@@ -183,12 +183,17 @@ void ActivityReader::record(const CUpti_Activity& activity) {
   }
 }
 
+void ActivityReader::push(const Slice& slice, std::uint64_t graph_node) {
+  if (graph_node != 0) graph_nodes_[trace_.slices.size()] = graph_node;
+  trace_.slices.push(slice);
+}
+
 void ActivityReader::kernel(const CUpti_ActivityKernel10& record) {
   auto made = slice(Kind::kKernel, demangled(record.name), record.start, record.end);
   made.correlation = record.correlationId;
   made.track = stream(record.deviceId, record.streamId);
   made.detail = trace_.names.intern(launch_detail(record));
-  trace_.slices.push(made);
+  push(made, record.graphNodeId);
   kernels_.insert(record.correlationId);
   ++kernel_records_;
 }
@@ -220,24 +225,55 @@ void ActivityReader::marker(const CUpti_ActivityMarker2& record) {
   open_markers_.erase(open);
 }
 
-void ActivityReader::finish(const std::unordered_map<std::uint64_t, Place>& places,
+void ActivityReader::place_by_launch(Slice& slice,
+                                     const std::unordered_map<std::uint64_t, Place>& places) const {
+  const auto found = external_.find(slice.correlation);
+  if (slice.correlation == 0 || found == external_.end()) return;
+  slice.external = found->second;
+  const auto place = places.find(slice.external);
+  if (place == places.end()) return;
+  slice.node = place->second.node, slice.member = place->second.member;
+  slice.members = place->second.members, slice.pass = place->second.pass;
+}
+
+// The pass is that of the launch.
+bool ActivityReader::place_by_graph(Slice& slice, std::size_t i, const GraphPlaces& graphs) const {
+  const auto id = graph_nodes_.find(i);
+  const auto place = id == graph_nodes_.end() ? std::nullopt : graphs.find(id->second);
+  if (!place) return false;
+  slice.node = place->node, slice.member = place->member, slice.members = place->members;
+  slice.conversion = place->conversion;
+  return true;
+}
+
+void ActivityReader::finish(const std::unordered_map<std::uint64_t, Place>& places, const GraphPlaces& graphs,
                             const std::string& sentinel) {
   profiler::Slices tied;
   tied.reserve(trace_.slices.size());
+  std::size_t in_graphs = 0, untied = 0;
   for (std::size_t i = 0; i < trace_.slices.size(); ++i) {
     auto slice = trace_.slices[i];
-    if (const auto found = external_.find(slice.correlation);
-        slice.correlation != 0 && found != external_.end()) {
-      slice.external = found->second;
-      if (const auto place = places.find(slice.external); place != places.end()) {
-        slice.node = place->second.node, slice.member = place->second.member;
-        slice.members = place->second.members, slice.pass = place->second.pass;
-      }
+    place_by_launch(slice, places);
+    if (profiler::on_device(slice.kind) && graph_launches_.contains(slice.correlation)) {
+      ++in_graphs;
+      untied += !place_by_graph(slice, i, graphs);
     }
     tied.push(slice);
   }
   trace_.slices = std::move(tied);
+  tell_of_untied(untied, in_graphs, graphs);
   judge(sentinel);
+}
+
+void ActivityReader::tell_of_untied(std::size_t untied, std::size_t in_graphs, const GraphPlaces& graphs) {
+  if (untied == 0) return;
+  auto why = graphs.refusal();
+  if (why.empty()) {
+    why = graph_nodes_.empty() ? "the driver does not say which node of the graph each is"
+                               : "they were recorded before anybody looked";
+  }
+  trace_.facts[profiler::kUntiedFact] =
+      std::to_string(untied) + " of " + std::to_string(in_graphs) + ": " + why;
 }
 
 void ActivityReader::judge(const std::string& sentinel) {

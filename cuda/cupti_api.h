@@ -24,6 +24,8 @@ struct CuptiApi {
   decltype(&cuptiActivityPopExternalCorrelationId) pop_external;
   decltype(&cuptiSubscribe) subscribe;
   decltype(&cuptiUnsubscribe) unsubscribe;
+  decltype(&cuptiEnableCallback) enable_callback;
+  decltype(&cuptiGetGraphNodeId) graph_node_id;
 };
 
 /// That of the libcupti which this library is linked to: the one that libtorch loads.

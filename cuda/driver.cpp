@@ -5,13 +5,6 @@
 #include <array>
 
 namespace wide::cuda {
-namespace {
-
-// PTX, so that the driver compiles it for whatever GPU there is.
-constexpr const char* kSentinelCode =
-    ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry widebench_sentinel() { ret; }\n";
-
-}  // namespace
 
 // The names in cuda.h are macros for the newest variants ("cuCtxSetCurrent_v2"): NAME spells what is looked
 // up.

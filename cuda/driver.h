@@ -13,6 +13,9 @@ namespace wide::cuda {
 
 /// The name of the kernel that launch_sentinel() launches.
 inline constexpr const char* kSentinelKernel = "widebench_sentinel";
+/// It, in PTX, so that the driver compiles it for whatever GPU there is.
+inline constexpr const char* kSentinelCode =
+    ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry widebench_sentinel() { ret; }\n";
 
 /// libcuda.so.1, opened for the life of the process.
 class Driver {

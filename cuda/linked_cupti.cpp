@@ -19,7 +19,9 @@ const CuptiApi& linked_cupti() {
                                 cuptiActivityPushExternalCorrelationId,
                                 cuptiActivityPopExternalCorrelationId,
                                 cuptiSubscribe,
-                                cuptiUnsubscribe};
+                                cuptiUnsubscribe,
+                                cuptiEnableCallback,
+                                cuptiGetGraphNodeId};
   return kApi;
 }
 

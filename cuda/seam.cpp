@@ -6,6 +6,7 @@
 
 #include "cuda/activity_capture.h"
 #include "cuda/driver.h"
+#include "cuda/graph_notes.h"
 
 namespace wide::cuda {
 namespace {
@@ -58,6 +59,11 @@ Driver& the_driver() {
   return driver;
 }
 
+const std::shared_ptr<GraphPlaces>& the_graphs() {
+  static const auto graphs = std::make_shared<GraphPlaces>();
+  return graphs;
+}
+
 void find(Driver& driver, Report& report) {
   const auto refusal = driver.open();
   report.driver_library = driver.path();
@@ -101,7 +107,14 @@ wide::profiler::Source* wide_cuda_new_source() try {
   auto& driver = wide::cuda::the_driver();
   auto settings = wide::cuda::settings_of(driver, nullptr);
   settings.devices = driver.devices();
+  settings.graphs = wide::cuda::the_graphs();
   return new wide::cuda::ActivityCapture(wide::cuda::linked_cupti(), std::move(settings));
+} catch (const std::exception&) {
+  return nullptr;
+}
+
+wide::profiler::Source* wide_cuda_new_graph_notes() try {
+  return new wide::cuda::GraphNotes(wide::cuda::linked_cupti(), *wide::cuda::the_graphs());
 } catch (const std::exception&) {
   return nullptr;
 }

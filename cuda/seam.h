@@ -8,7 +8,7 @@
 
 namespace wide::cuda {
 
-inline constexpr int kSeamVersion = 3;
+inline constexpr int kSeamVersion = 4;
 
 /// What there is of CUDA, and whether it can be traced.
 struct Report {
@@ -35,4 +35,7 @@ void wide_cuda_report(wide::cuda::Report* report);
 /// What the GPU does, for one capture; the caller's. Where nothing can be traced its start() says so; nullptr
 /// where it cannot be made.
 wide::profiler::Source* wide_cuda_new_source();
+/// Notes for which node of a model each kernel of a CUDA Graph is recorded while it looks: what comes from
+/// wide_cuda_new_source() later knows it. The caller's; nullptr where it cannot be made.
+wide::profiler::Source* wide_cuda_new_graph_notes();
 }

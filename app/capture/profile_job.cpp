@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "app/capture/capture.h"
 #include "app/capture/node_facts.h"
@@ -22,9 +23,11 @@ constexpr double kWorstSlowdown = 1.5;
 
 struct Way {
   std::string name;
+  std::vector<profiler::TraceNode> nodes;
   std::function<void()> run;
   std::vector<double> untraced_us;
 };
+using MakeRun = std::function<std::function<void()>()>;
 
 double timed(const std::function<void()>& run) {
   const auto start = profiler::now();
@@ -32,11 +35,25 @@ double timed(const std::function<void()>& run) {
   return static_cast<double>(profiler::now() - start) / kMicrosecond;
 }
 
+Capture::Settings settings_of(const Way& way, const WideModel& model, const ProfileOptions& options) {
+  Capture::Settings settings{options.subject, way.name, model.members(), way.nodes};
+  settings.device = model.options().device.device;
+  return settings;
+}
+
+// Made and run until it is warm. A pass that is launched as a whole is recorded meanwhile.
+void make_ready(Way& way, const MakeRun& make, const WideModel& model, const ProfileOptions& options) {
+  std::optional<Capture> noting;
+  const bool records = model.options().mode >= Mode::kReduceOverhead || way.name == "graph";
+  if (records && options.recording_source)
+    noting.emplace(settings_of(way, model, options), options.recording_source());
+  const auto noted = [&](const std::function<void()>& work) { noting ? noting->pass(work) : work(); };
+  noted([&] { way.run = make(); });
+  for (std::int64_t i = 0; i < kWarmups; ++i) noted(way.run);
+}
+
 // All ways in turn, round after round, so that a drift of the machine hits them alike.
 void time_untraced(std::vector<Way>& ways, const ProfileOptions& options) {
-  for (auto& way : ways) {
-    for (std::int64_t i = 0; i < kWarmups; ++i) way.run();
-  }
   const auto start = profiler::now();
   const auto limit = options.seconds * static_cast<double>(ways.size()) * 1e9;
   for (std::int64_t i = 0; i < options.passes; ++i) {
@@ -56,16 +73,14 @@ void judge(profiler::Trace& trace, const std::vector<double>& traced_us, const W
   }
 }
 
-profiler::Trace captured(const Way& way, std::vector<profiler::TraceNode> nodes, const WideModel& model,
-                         const ProfileOptions& options) {
+profiler::Trace captured(const Way& way, const WideModel& model, const ProfileOptions& options) {
   const auto& device = model.options().device;
   const auto expected = static_cast<std::int64_t>(options.seconds * 1e6 / profiler::median(way.untraced_us));
   const auto passes = std::clamp(expected, std::min(kWarmups, options.passes), options.passes);
   way.run();
   std::vector<double> traced_us;
-  Capture::Settings settings{options.subject, way.name, model.members(), std::move(nodes)};
-  settings.device = device.device;
-  Capture capture(std::move(settings), options.device_source ? options.device_source() : nullptr);
+  Capture capture(settings_of(way, model, options),
+                  options.device_source ? options.device_source() : nullptr);
   for (std::int64_t i = 0; i < passes; ++i) traced_us.push_back(timed([&] { capture.pass(way.run); }));
   auto trace = capture.finish();
   judge(trace, traced_us, way);
@@ -87,16 +102,22 @@ std::vector<profiler::Trace> profile(WideModel& model, std::span<const ModelInpu
       synchronize(device);
     });
   };
-  std::vector<Way> ways{{"wide", whole([&] { model.forward(inputs); }), {}}};
-  for (const auto& rival : options.rivals) ways.push_back({rival, whole(separate.contender(rival)), {}});
+  auto* const recorded = build.planned.execution.recorded();
+  if (recorded != nullptr) recorded->forget();  // measuring plans may have recorded it: see make_ready()
+  std::vector<Way> ways{{"wide", wide_nodes(build, model.members()), {}, {}}};
+  make_ready(
+      ways[0], [&] { return whole([&] { model.forward(inputs); }); }, model, options);
+  for (const auto& rival : options.rivals) {
+    ways.push_back({rival, separate_nodes(build), {}, {}});
+    make_ready(
+        ways.back(), [&] { return whole(separate.contender(rival)); }, model, options);
+  }
   time_untraced(ways, options);
   std::vector<profiler::Trace> traces;
   for (const auto& way : ways) {
-    auto nodes = traces.empty() ? wide_nodes(build, model.members()) : separate_nodes(build);
-    traces.push_back(captured(way, std::move(nodes), model, options));
+    traces.push_back(captured(way, model, options));
     traces.back().facts["mode"] = name(model.options().mode);
   }
-  const auto* recorded = build.planned.execution.recorded();
   if (recorded != nullptr && recorded->is_recorded())
     traces[0].facts[profiler::kReplayedFact] = "a CUDA Graph";
   traces[0].facts[profiler::kOffersFact] = profiler::offers_text(node_offers(build));

@@ -22,6 +22,9 @@ struct ProfileOptions {
   std::vector<std::string> rivals = {"eager"};
   /// What sees the device that the model runs on; made for each capture. Empty on the CPU.
   std::function<std::unique_ptr<profiler::Source>()> device_source = {};
+  /// What notes of which node the work of a recorded pass is: it sees the passes up to the recording, none
+  /// that is timed or captured. Empty: that is not known.
+  std::function<std::unique_ptr<profiler::Source>()> recording_source = {};
 };
 
 /// The trace of wide first, then one per rival, with untraced times in their badges. On a device a pass is

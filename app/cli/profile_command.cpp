@@ -84,7 +84,8 @@ Profiled capture(const Context& context, const ProfileRequest& request) {
   const auto& spec = subject.spec;
   const auto& device = subject.model.options().device;
   app::ProfileOptions wanted{spec.subject, spec.dtype, request.passes, 1, request.rivals};
-  if (!device.device.is_cpu()) wanted.device_source = app::cuda_source;
+  if (!device.device.is_cpu())
+    wanted.device_source = app::cuda_source, wanted.recording_source = app::cuda_graph_notes;
   Profiled result{app::profile(subject.model, subject.inputs, wanted), spec, spec.dtype, {}};
   if (!request.peaks) return result;
   result.peaks =

@@ -134,6 +134,10 @@ void print_captures(std::ostream& out, std::span<const Trace> traces, std::span<
       out << fmt::format("{} is complete: {} operators began and ended, {} lost\n",
                          printable(trace.contender), badge.launches, badge.dropped);
     }
+    if (const auto untied = trace.facts.find(kUntiedFact); untied != trace.facts.end()) {
+      out << fmt::format("{}: kernels, copies and fills of its CUDA Graph that are of no node: {}\n",
+                         printable(trace.contender), printable(untied->second, 400));
+    }
     if (badge.complete) continue;
     for (const auto& reason : badge.because)
       out << fmt::format("{} is incomplete: {}\n", printable(trace.contender), printable(reason, 400));

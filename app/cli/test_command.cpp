@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/model_options.h"
+#include "app/devices.h"
 #include "app/exit_code.h"
 #include "app/made_up_inputs.h"
 #include "app/tensor_files.h"
@@ -197,7 +198,9 @@ std::vector<Case> cases(const Context& context, const TestArguments& options) {
 int run(const Context& context, const TestArguments& options) {
   auto document = json::array();
   std::map<std::string, int> verdicts;
-  for (const auto& what : cases(context, options)) {
+  const auto all = cases(context, options);
+  (void)app::open_device(options.model.device);  // where there is none, said once and not of each case
+  for (const auto& what : all) {
     const auto result = prove_case(context, options, what);
     print(context, result);
     document.push_back(to_json(result));

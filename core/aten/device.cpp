@@ -24,7 +24,7 @@ void synchronize(at::Device device) {
 }
 
 std::int64_t peak_bytes(at::Device device) {
-  if (!device.is_cuda()) return 0;
+  if (device.is_cpu()) return 0;
   const auto all = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
   return c10::getDeviceAllocator(device.type())->getDeviceStats(device.index()).allocated_bytes[all].peak;
 }

@@ -37,7 +37,7 @@ struct ComputeDevice {
 /// Waits until the device has done all that it was given. On the CPU there is nothing to wait for.
 void synchronize(at::Device device);
 
-/// The most bytes that tensors of this process ever had at once on a CUDA device; 0 for other devices.
+/// The most bytes that tensors of this process ever had at once on the device; 0 for the CPU.
 std::int64_t peak_bytes(at::Device device);
 
 /// The generator that operators on the device draw from where they are given none.

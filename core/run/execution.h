@@ -62,7 +62,7 @@ class Execution {
   /// Sums over the programs.
   MemoryPlan::Statistics memory() const;
   /// What became of recording passes; null where they are not to be recorded.
-  const RecordedPass* recorded() const { return recorded_.get(); }
+  RecordedPass* recorded() const { return recorded_.get(); }
 
   const Schedule& schedule() const { return schedule_; }
   std::size_t instructions() const;

@@ -16,6 +16,13 @@ void RecordedPass::try_to_record(std::span<const WideTensor> inputs, Pass pass) 
   written_.clear();
 }
 
+void RecordedPass::forget() {
+  recording_.reset();
+  refusal_.clear();
+  places_.clear();
+  written_.clear();
+}
+
 std::vector<ExecutionOutput> RecordedPass::run(std::span<const WideTensor> inputs, Pass pass) {
   if (!warm_ || !refusal_.empty()) {
     warm_ = true;

@@ -29,6 +29,9 @@ class RecordedPass {
   /// Inputs must have the shapes, dtypes and devices that those of the first run had.
   std::vector<ExecutionOutput> run(std::span<const WideTensor> inputs, Pass pass);
 
+  /// The next run records anew.
+  void forget();
+
   bool is_recorded() const { return recording_ != nullptr; }
   /// Why it could not be recorded; empty as long as it was not tried, or when it was.
   const std::string& refusal() const { return refusal_; }

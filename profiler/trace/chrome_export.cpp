@@ -181,6 +181,7 @@ class TraceWriter {
            << std::int64_t{slice.members};
     }
     if (slice.pass >= 0) out_ << R"(,"pass":)" << std::int64_t{slice.pass};
+    if (slice.conversion) out_ << R"(,"conversion":true)";
     if (slice.detail != 0) out_ << "," << trace_.names[slice.detail];
   }
 

@@ -138,6 +138,7 @@ class Reader {
     slice.external = event.external > 0 ? static_cast<std::uint64_t>(event.external) : 0;
     slice.node = small(event.node), slice.member = small(event.member);
     slice.members = std::max(0, small(event.members)), slice.pass = small(event.pass);
+    slice.conversion = event.conversion;
     trace().slices.push(slice);
   }
 

@@ -124,7 +124,11 @@ bool ChromeSax::null() {
 }
 
 bool ChromeSax::boolean(bool value) {
-  if (where_.empty() || where_.back() == Where::kHead) put(value);
+  if (where_.empty() || where_.back() == Where::kHead) {
+    put(value);
+  } else if (where_.back() == Where::kArguments && key_ == "conversion") {
+    current_.conversion = value;
+  }
   return true;
 }
 

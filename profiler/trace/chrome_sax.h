@@ -25,6 +25,7 @@ struct RawEvent {
   std::string kind, label;  ///< "kind" and "name"
   std::int64_t correlation = 0, external = 0, stream = -1, device = -1;
   std::int64_t node = -1, member = -1, members = 0, pass = -1;
+  bool conversion = false;
   double value = 0;  ///< of a counter, or "Total Allocated" of Kineto's memory events
 };
 

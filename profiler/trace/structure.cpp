@@ -238,6 +238,7 @@ Structure structure(const Trace& trace) {
     if (known < 0) known = moves_data(slices.kind(i), trace.names[slices.name(i)]) ? 1 : 0;
     const auto launch = launched_by.find(slices.correlation(i));
     result.conversion[i] =
+        slices.conversion(i) ||
         within_conversion(slices, result, launch != launched_by.end() ? launch->second : i);
     result.copy[i] = known == 1 || result.conversion[i];
   }

@@ -17,9 +17,9 @@ struct Structure {
   std::vector<std::int64_t> self;    ///< nanoseconds not spent in slices within it
   /// Work: kernels, copies and fills of a device; on a CPU see Note [Work of a CPU].
   std::vector<bool> work;
-  std::vector<std::int64_t> own;     ///< nanoseconds of work, less other work within it; 0 where it is none
-  std::vector<bool> conversion;      ///< work within a change of layout; a device's: launched within one
-  std::vector<bool> copy;            ///< work that only moves data, or any work within a change of layout
+  std::vector<std::int64_t> own;  ///< nanoseconds of work, less other work within it; 0 where it is none
+  std::vector<bool> conversion;   ///< work within a change of layout; a device's: launched or recorded in one
+  std::vector<bool> copy;         ///< work that only moves data, or any work within a change of layout
   std::vector<std::uint32_t> order;  ///< slices by track, then start, outer ones first
 
   /// True when slice `i` belongs to a forward pass (to anything, in a trace that marks none).

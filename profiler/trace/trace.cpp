@@ -56,17 +56,19 @@ void Slices::push(const Slice& slice) {
   member_.push_back(slice.member);
   members_.push_back(slice.members);
   pass_.push_back(slice.pass);
+  conversion_.push_back(slice.conversion);
 }
 
 void Slices::reserve(std::size_t count) {
   start_.reserve(count), duration_.reserve(count), name_.reserve(count), detail_.reserve(count);
   kind_.reserve(count), track_.reserve(count), correlation_.reserve(count), external_.reserve(count);
   node_.reserve(count), member_.reserve(count), members_.reserve(count), pass_.reserve(count);
+  conversion_.reserve(count);
 }
 
 Slice Slices::operator[](std::size_t i) const {
-  return {start_[i],    duration_[i], name_[i],   kind_[i],    track_[i], correlation_[i],
-          external_[i], node_[i],     member_[i], members_[i], pass_[i],  detail_[i]};
+  return {start_[i], duration_[i], name_[i],    kind_[i], track_[i],  correlation_[i], external_[i],
+          node_[i],  member_[i],   members_[i], pass_[i], detail_[i], conversion_[i]};
 }
 
 void Slices::place(std::size_t i, std::int32_t node, std::int32_t member, std::int32_t members,

@@ -74,6 +74,7 @@ struct Slice {
   std::int32_t members = 0;       ///< how many from there on
   std::int32_t pass = -1;         ///< which forward pass it is part of; -1: none
   NameId detail = 0;              ///< members of a JSON object ("\"grid\":[1,1,1]"); "": none
+  bool conversion = false;  ///< a device's work of a change of layout, where no launch of its own says so
 
   std::int64_t end() const { return start + duration; }
 };
@@ -100,6 +101,7 @@ class Slices {
   std::int32_t members(std::size_t i) const { return members_[i]; }
   std::int32_t pass(std::size_t i) const { return pass_[i]; }
   NameId detail(std::size_t i) const { return detail_[i]; }
+  bool conversion(std::size_t i) const { return conversion_[i]; }
 
   /// What slice `i` works for, filled in once it is known.
   void place(std::size_t i, std::int32_t node, std::int32_t member, std::int32_t members, std::int32_t pass);
@@ -114,6 +116,7 @@ class Slices {
   std::vector<std::uint32_t> track_, correlation_;
   std::vector<std::uint64_t> external_;
   std::vector<std::int32_t> node_, member_, members_, pass_;
+  std::vector<bool> conversion_;
 };
 
 /// A thread of the host or a stream of a device.
@@ -146,6 +149,10 @@ struct CounterPoint {
   double value = 0;
 };
 inline constexpr std::string_view kMemorySeries = "memory in use";
+
+/// A fact of a trace: how many kernels, copies and fills of CUDA Graphs are of no node, and why. Absent where
+/// all are known.
+inline constexpr const char* kUntiedFact = "work of CUDA Graphs of no node";
 
 /// Whether the trace holds all that ran, and what was looked at to know.
 struct Completeness {

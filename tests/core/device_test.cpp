@@ -163,6 +163,25 @@ TEST(RecordedPass, KeepsWrittenBuffers) {
     EXPECT_TRUE(agree(model.buffers().at(fqn), buffer)) << fqn;
 }
 
+TEST(RecordedPass, IsRecordedAnewOnceItIsForgotten) {
+  auto options = recording();
+  int recordings = 0;
+  options.device.record = [&, record = options.device.record](auto work) {
+    ++recordings;
+    return record(work);
+  };
+  const auto architecture = zoo::build("mlp", {});
+  const auto inputs = wide_inputs(architecture, kMembers);
+  auto model = wide_model(architecture, kMembers, options);
+  for (int pass = 0; pass < 3; ++pass) model.forward(inputs);
+  EXPECT_EQ(recordings, 1);
+  const auto before = model.forward(inputs)[0].stacked();
+  model.build(inputs).planned.execution.recorded()->forget();
+  EXPECT_FALSE(recorded(model, inputs).is_recorded());
+  for (int pass = 0; pass < 3; ++pass) EXPECT_TRUE(at::equal(model.forward(inputs)[0].stacked(), before));
+  EXPECT_EQ(recordings, 2);
+}
+
 TEST(RecordedPass, RunsWhatCannotBeRecorded) {
   auto options = recording();
   options.device.record = [](auto) -> std::unique_ptr<Recording> {

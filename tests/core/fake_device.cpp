@@ -5,6 +5,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/native/CPUFallback.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/core/impl/alloc_cpu.h>
 #include <torch/library.h>
@@ -12,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 
 namespace wide::test {
 namespace {
@@ -25,17 +27,28 @@ void* moved(const void* address, std::uintptr_t by) {
   return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(address) + by);
 }
 
-class Memory final : public c10::Allocator {
+class Memory final : public c10::DeviceAllocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
     if (bytes == 0) return {nullptr, nullptr, &release, c10::Device(kType, 0)};
     void* const room = c10::alloc_cpu(bytes + kHead);
     *static_cast<std::size_t*>(room) = bytes;
     void* const there = moved(room, kAway + kHead);
-    report(there, static_cast<std::int64_t>(bytes));
+    count(there, static_cast<std::int64_t>(bytes));
     return {there, there, &release, c10::Device(kType, 0)};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &release; }
+  bool initialized() override { return true; }
+  void emptyCache(c10::MempoolId_t /*pool*/) override {}
+  void recordStream(const c10::DataPtr& /*memory*/, c10::Stream /*stream*/) override {}
+  c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex /*device*/) override {
+    const std::lock_guard lock(counting);
+    c10::CachingDeviceAllocator::DeviceStats stats;
+    stats.allocated_bytes[static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE)] = in_use;
+    return stats;
+  }
+  void resetAccumulatedStats(c10::DeviceIndex /*device*/) override {}
+  void resetPeakStats(c10::DeviceIndex /*device*/) override {}
   void copy_data(void* to, const void* from, std::size_t bytes) const override {
     std::memcpy(moved(to, -kAway), moved(from, -kAway), bytes);
   }
@@ -44,15 +57,26 @@ class Memory final : public c10::Allocator {
   static void release(void* there) {
     if (there == nullptr) return;
     void* const room = moved(there, -(kAway + kHead));
-    report(there, -static_cast<std::int64_t>(*static_cast<std::size_t*>(room)));
+    count(there, -static_cast<std::int64_t>(*static_cast<std::size_t*>(room)));
     c10::free_cpu(room);
   }
-  static void report(void* there, std::int64_t bytes) {
+  static void count(void* there, std::int64_t bytes) {
+    {
+      const std::lock_guard lock(counting);
+      if (bytes > 0) {
+        in_use.increase(static_cast<std::size_t>(bytes));
+      } else {
+        in_use.decrease(static_cast<std::size_t>(-bytes));
+      }
+    }
     c10::reportMemoryUsageToProfiler(there, bytes, 0, 0, c10::Device(kType, 0));
   }
   static constexpr std::size_t kHead = 64;  // before the bytes, how many there are
+  static inline std::mutex counting;
+  static inline c10::CachingAllocator::Stat in_use;
 };
 Memory memory;
+REGISTER_ALLOCATOR(kType, &memory);
 
 class Guard final : public c10::impl::NoOpDeviceGuardImpl<kType> {
  public:

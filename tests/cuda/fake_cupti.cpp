@@ -107,10 +107,28 @@ struct FakeCalls {
     active->externals.pop_back();
     return CUPTI_SUCCESS;
   }
-  static CUptiResult subscribe(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*) {
-    return active->subscribe_fails;
+  static CUptiResult subscribe(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc callback, void* data) {
+    if (active->subscribe_fails != CUPTI_SUCCESS) return active->subscribe_fails;
+    if (active->subscriber_ != nullptr) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+    active->subscriber_ = callback, active->subscriber_data_ = data;
+    *handle = reinterpret_cast<CUpti_SubscriberHandle>(active);
+    return CUPTI_SUCCESS;
   }
-  static CUptiResult unsubscribe(CUpti_SubscriberHandle) { return CUPTI_SUCCESS; }
+  static CUptiResult unsubscribe(CUpti_SubscriberHandle) {
+    active->subscriber_ = nullptr;
+    active->told.clear();
+    return CUPTI_SUCCESS;
+  }
+  static CUptiResult enable_callback(std::uint32_t on, CUpti_SubscriberHandle, CUpti_CallbackDomain domain,
+                                     CUpti_CallbackId what) {
+    if (active->callback_fails != CUPTI_SUCCESS) return active->callback_fails;
+    if (domain == CUPTI_CB_DOMAIN_RESOURCE && on != 0) active->told.push_back(what);
+    return CUPTI_SUCCESS;
+  }
+  static CUptiResult graph_node_id(CUgraphNode node, std::uint64_t* id) {
+    *id = reinterpret_cast<std::uintptr_t>(node);
+    return active->node_id_fails;
+  }
 };
 
 FakeCupti::FakeCupti() {
@@ -139,7 +157,9 @@ const cuda::CuptiApi& FakeCupti::api() {
                                       FakeCalls::push,
                                       FakeCalls::pop,
                                       FakeCalls::subscribe,
-                                      FakeCalls::unsubscribe};
+                                      FakeCalls::unsubscribe,
+                                      FakeCalls::enable_callback,
+                                      FakeCalls::graph_node_id};
   return kApi;
 }
 
@@ -184,12 +204,30 @@ void FakeCupti::graph_kernel(std::uint32_t correlation, std::uint64_t start, std
   add(record);
 }
 
-void FakeCupti::copy(std::uint32_t correlation, std::uint64_t start, std::uint64_t end) {
+void FakeCupti::copy(std::uint32_t correlation, std::uint64_t start, std::uint64_t end, std::uint64_t node) {
   CUpti_ActivityMemcpy6 record{};
   record.kind = CUPTI_ACTIVITY_KIND_MEMCPY, record.copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_DTOD;
   record.start = start, record.end = end, record.correlationId = correlation, record.bytes = 64;
-  record.streamId = 7;
+  record.streamId = 7, record.graphId = node != 0 ? 3 : 0, record.graphNodeId = node;
   add(record);
+}
+
+void FakeCupti::tell(CUpti_CallbackId what, std::uint64_t node, std::uint64_t original) const {
+  if (subscriber_ == nullptr || std::find(told.begin(), told.end(), what) == told.end()) return;
+  CUpti_GraphData graph{};
+  graph.node = reinterpret_cast<CUgraphNode>(node),
+  graph.originalNode = reinterpret_cast<CUgraphNode>(original);
+  CUpti_ResourceData resource{};
+  resource.resourceDescriptor = &graph;
+  subscriber_(subscriber_data_, CUPTI_CB_DOMAIN_RESOURCE, what, &resource);
+}
+
+void FakeCupti::node_made(std::uint64_t node) {
+  tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, node, 0);
+}
+
+void FakeCupti::node_copied(std::uint64_t node, std::uint64_t original) {
+  tell(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, node, original);
 }
 
 void FakeCupti::external(std::uint32_t correlation, std::uint64_t id) {

@@ -76,6 +76,11 @@ class Reports(Case):
         self.assertRegex(report, r"\| proofs 1 \| passed \|")
         self.assertRegex(report, r"\| proofs of graphs 1 \| passed \|")
         self.assertRegex(report, r"\| published linear \| passed \|")
+        self.assertRegex(report, r"\| graphs mlp \| passed \|")
+        self.assertRegex(report, r"\| sweep mlp N=8 \| passed \|")
+        self.assertRegex(report, r"\| compiled linear N=8 \| (passed|failed) \|")
+        self.assertRegex(report, r"\| sanitizer \| skipped \|")
+        self.assertRegex(report, r"\| why linear \| (passed|skipped|failed) \|")
         self.assertRegex(report, r"\| captures mlp \| failed \|")  # torch.profiler sees no made-up kernel: told, and gone on
         self.assertRegex(report, r"\| tests \| skipped \| [0-9.]+ \| no gpu_test lies beside widebench \|")
         self.assertIn("| linear | 32 |", report)
@@ -114,6 +119,81 @@ class Steps(Case):
         bench.python = str(python)
         gpu_report.let_it_find_libtorch(bench)
         self.assertEqual(bench.call(bench.program, "--version").code, 0)
+
+    def test_a_carried_program_brings_what_the_machine_lacks(self):
+        bench = self.bench('[ -e "${LD_LIBRARY_PATH##*:}/liblacks.so.1" ]\n')
+        for name in ("liblacks.so.1", "libhas.so.1"):
+            (self.folder / name).touch()
+        tools = self.folder / "tools"
+        tools.mkdir()
+        for name, text in (("ldd", "printf '\\tliblacks.so.1 => not found\\n\\tlibhas.so.1 => /lib/libhas.so.1 (0x1)\\n'"), ("python", "echo /torch")):
+            (tools / name).write_text(f"#!/bin/sh\n{text}\n")
+            (tools / name).chmod(0o755)
+        bench.python = str(tools / "python")
+        bench.environment["PATH"] = f"{tools}:{os.environ['PATH']}"
+        gpu_report.let_it_find_libtorch(bench)
+        self.assertEqual([file.name for file in (self.folder / "libraries").iterdir()], ["liblacks.so.1"])
+        self.assertEqual(bench.call(bench.program, "--version").code, 0)
+
+    def test_a_build_is_carried_in_less_than_50_megabytes(self):
+        if not (pathlib.Path(WIDEBENCH).parent / "gpu_test").is_file():
+            self.skipTest("gpu_test is not built")
+        carried = self.folder / "carried"
+        done = subprocess.run([ROOT / "scripts/carry", carried, WIDEBENCH], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = {file.name for file in carried.iterdir()}
+        self.assertLessEqual({"widebench", "gpu_test", "cuda_test", "libwide_cuda.so", "libwide_cuda_run.so", "libfmt.so.9"}, names)
+        self.assertFalse([name for name in names if "torch" in name or "window" in name])
+        self.assertLess(sum(file.stat().st_size for file in carried.iterdir()), 50 << 20)
+        self.assertEqual(subprocess.run([carried / "widebench", "--version"], stdout=subprocess.DEVNULL, check=False).returncode, 0)
+        (self.folder / "other").mkdir()
+        (self.folder / "other/mine.txt").touch()
+        done = subprocess.run([ROOT / "scripts/carry", self.folder / "other", WIDEBENCH], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertTrue((self.folder / "other/mine.txt").exists())
+
+    def test_tests_beside_the_program_are_counted_with_and_without_the_sanitizer(self):
+        bench = self.bench()
+        bench.device = {"usable": True}
+        answer = {"testsuites": [{"testsuite": [{"classname": "Gpu", "name": "Runs", "result": "COMPLETED"}, {"classname": "Gpu", "name": "Skips", "result": "SKIPPED"},
+                                                {"classname": "Gpu", "name": "Breaks", "result": "COMPLETED", "failures": [{}]}]}]}
+        (self.folder / "answer.json").write_text(gpu_report.json.dumps(answer))
+        (self.folder / "gpu_test").write_text(f'#!/bin/sh\ncp {self.folder}/answer.json "${{1#--gtest_output=json:}}"; exit 1\n')
+        (self.folder / "gpu_test").chmod(0o755)
+        result = gpu_report.done_step(gpu_report.Step("tests", gpu_report.tests), bench)
+        self.assertEqual((result["state"], result["reason"]), ("failed", "1 failed: Gpu.Breaks"))
+        self.assertEqual(result["data"], {"gpu_test": {"passed": 1, "failed": ["Gpu.Breaks"], "skipped": 1}})
+        before = os.environ["PATH"]
+        self.addCleanup(os.environ.__setitem__, "PATH", before)
+        os.environ["PATH"] = f"{self.folder}:{before}"
+        for code, state in ((0, "passed"), (9, "failed")):
+            (self.folder / "compute-sanitizer").write_text(f"#!/bin/sh\necho '========= ERROR SUMMARY: {code} errors'; exit {code}\n")
+            (self.folder / "compute-sanitizer").chmod(0o755)
+            result = gpu_report.done_step(gpu_report.Step("sanitizer", gpu_report.sanitizer), bench)
+            self.assertEqual(result["state"], state)
+            self.assertIn(f"ERROR SUMMARY: {code} errors", result["reason"] or result["data"])
+
+    def test_what_is_not_proved_is_named(self):
+        case = {"subject": "linear", "strategy": "stacked", "verdict": "fail", "reason": "", "checks": [{"passed": False, "text": "1 is not 2"}]}
+        (self.folder / "answer.json").write_text(gpu_report.json.dumps([{**case, "verdict": "pass", "checks": []}, case]))
+        bench = self.bench(f"cat {self.folder}/answer.json; exit 1\n")
+        bench.device = {"usable": True}
+        result = gpu_report.done_step(gpu_report.Step("proofs 1", gpu_report.proved(["linear"], "-s", "all")), bench)
+        self.assertEqual((result["state"], result["reason"]), ("failed", "1 of 2: linear: 1 is not 2"))
+
+    def test_a_graph_whose_kernels_are_of_other_nodes_is_told(self):
+        def capture(contender, facts=None, **launches):
+            return {"contender": contender, "facts": facts or {}, "nodes": [{"name": name, "launches": count} for name, count in launches.items()]}
+        wide = capture("wide", {"replayed": "a CUDA Graph"}, mm=1)
+        for captures, words in (([wide, capture("eager", mm=4), capture("graph", mm=4)], ""),
+                                ([wide, capture("eager", mm=4), capture("graph", mm=3)], "mm: 3 kernels in a graph, 4 launched one by one"),
+                                ([wide, capture("eager", mm=4), capture("graph", {gpu_report.UNTIED: "4 of 4: no ids"}, mm=4)], "graph: 4 of 4: no ids of no node"),
+                                ([capture("wide", mm=1), capture("eager", mm=4), capture("graph", mm=4)], "wide could not be recorded")):
+            (self.folder / "answer.json").write_text(gpu_report.json.dumps({"captures": captures}))
+            bench = self.bench(f"cat {self.folder}/answer.json\n")
+            bench.device = {"usable": True}
+            result = gpu_report.done_step(gpu_report.Step("graphs mlp", gpu_report.graphs("mlp")), bench)
+            self.assertEqual((result["state"], result["reason"]), ("failed" if words else "passed", words))
 
     def test_what_hangs_is_ended_and_told(self):
         bench = self.bench("sleep 60 & sleep 60\n")

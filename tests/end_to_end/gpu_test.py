@@ -2,6 +2,7 @@
 
 usage: gpu_test.py WIDEBENCH MADE_UP SCHEMA
 """
+import collections
 import gzip
 import json
 import os
@@ -134,6 +135,59 @@ class Profile(Case):
             self.assertGreater(capture["completeness"]["kernels"], capture["completeness"]["launches"])
         self.assertLess(wide["activity"]["launches"], eager["activity"]["launches"])
 
+    def kernels_of_nodes(self, trace, pid):
+        """{(node, first member): the names of its kernels, copies and fills in a pass}, "" for those of none."""
+        events = [event for kind in ("kernel", "memcpy", "memset") for event in self.events(trace, kind)]
+        passes = {event["args"]["pass"] for event in events if "pass" in event["args"] and event["pid"] // 100 == pid}
+        found = collections.defaultdict(list)
+        for event in sorted(events, key=lambda event: event["ts"]):
+            if event["pid"] // 100 == pid and event["args"].get("pass") == max(passes):
+                found[event["args"].get("node", ""), event["args"]["member"]].append(event["name"])
+        return dict(found)
+
+    def test_kernels_of_a_replayed_pass_are_of_the_nodes_that_they_are_of_otherwise(self):
+        """But for its inputs, which are copied to where the recording reads them, a replayed pass is the same work."""
+        for subject in ("mlp", "resblock"):
+            with self.subTest(subject):
+                arguments = (subject, "-n", "3", "-s", "sequential", "--rivals", "eager,graph")
+                _, _, plain = self.profile(*arguments)
+                text, document, replayed = self.profile(*arguments, "--mode", "reduce-overhead")
+                self.assertNotIn("of no node", text)
+                wide, before = self.kernels_of_nodes(replayed, 0), self.kernels_of_nodes(plain, 0)
+                self.assertEqual({of: names for of, names in wide.items() if of[0]}, {of: names for of, names in before.items() if of[0]})
+                self.assertGreater(len([of for of in wide if of[0]]), 3)
+                self.assertEqual(self.kernels_of_nodes(replayed, 2), self.kernels_of_nodes(replayed, 1))
+                self.assertEqual(document["captures"][2]["contender"], "graph")
+                for capture in document["captures"]:
+                    self.assert_complete(capture)
+                    self.assertNotIn("work of CUDA Graphs of no node", capture["facts"])
+                self.assertGreater(sum(node["work_us"] for node in document["captures"][0]["nodes"] if node["node"] is not None), 0)
+
+    def test_a_plan_that_was_measured_is_recorded_anew(self):
+        text, document, _ = self.profile("mlp", "-n", "4", "--mode", "reduce-overhead", "--rivals", "none")
+        self.assertEqual(document["captures"][0]["facts"]["replayed"], "a CUDA Graph")
+        self.assertNotIn("of no node", text)
+
+    def test_changes_of_layout_in_a_recording_are_told_from_the_nodes(self):
+        arguments = ("resblock", "-n", "4", "-s", "grouped", "--rivals", "none")
+        _, plain, _ = self.profile(*arguments)
+        _, replayed, trace = self.profile(*arguments, "--mode", "reduce-overhead")
+        def changed(document):
+            return {node["name"] for node in document["captures"][0]["nodes"] if node["conversion_us"] > 0}
+        self.assertEqual(changed(replayed), changed(plain))
+        self.assertTrue(changed(plain))
+        self.assertTrue(any(event["args"].get("conversion") for event in self.events(trace, "kernel") + self.events(trace, "memcpy")))
+
+    def test_why_kernels_of_a_graph_are_of_no_node_is_told(self):
+        for fault, why in (("old", "the driver does not say which node of the graph each is"), ("taken", "another profiler")):
+            with self.subTest(fault):
+                self.set("MADE_UP_GPU", fault)
+                text, document, trace = self.profile("mlp", "-n", "2", "-s", "sequential", "--mode", "reduce-overhead", "--rivals", "none")
+                self.assertRegex(text, f"wide: kernels, copies and fills of its CUDA Graph that are of no node: ([0-9]+) of \\1: .*{why}")
+                self.assertEqual(document["captures"][0]["facts"]["replayed"], "a CUDA Graph")
+                self.assert_complete(document["captures"][0])
+                self.assertEqual({of[0] for of in self.kernels_of_nodes(trace, 0)}, {""})
+
     def test_the_roofline_has_what_the_gpu_reached(self):
         text, document, _ = self.profile("mlp", "-n", "4", "--rivals", "none", "--roofline")
         peaks = document["roofline"]["peaks"]
@@ -208,6 +262,19 @@ class Runs(Case):
         self.assertEqual((case["device"], case["verdict"]), ("cuda", "pass"), case)
         self.assertLessEqual({"eager", "streams", "graph"}, set(case["rivals"]))
 
+    def test_peak_memory_is_the_gpus(self):
+        """That of tensors there, and not of the process, which has more than 100 MB."""
+        peaks = []
+        for count in ("2", "16"):
+            report = self.folder / f"{count}.json"
+            self.done("benchmark", "linear", "-n", count, "-p", "ci", "--device", "cuda", "--rivals", "eager", "-o", report, "--db", self.folder / "r.db")
+            case, = json.loads(report.read_text())["cases"]
+            self.assertEqual(case["verdict"], "pass", case)
+            peaks.append(case["peak_memory_bytes"])
+        self.assertGreater(peaks[0], 0)
+        self.assertGreater(peaks[1], 4 * peaks[0])
+        self.assertLess(peaks[1], 100e6)
+
     def test_peers_are_asked_for_the_gpu(self):
         python = self.folder / "python"
         python.write_text(f"#!/bin/sh\nexec {sys.executable} {program.HERE.parent}/peers/on_made_up_cuda.py \"$@\"\n")
@@ -242,7 +309,7 @@ class WithoutAGpu(Case):
                 ("benchmark", "mlp", "-n", "2", "-p", "ci"), ("--preset", "ci"), ("plan", "mlp", "-n", "2"),
                 ("run", "--model", MODEL / "model.pt2", "--weights", *program.seeds(MODEL), "--inputs",
                  MODEL / "golden.safetensors", "--outputs", "/dev/null"),
-                ("test", "--model", MODEL / "model.pt2", "--weights", *program.seeds(MODEL)), ("gui", "mlp"))
+                ("test", "--model", MODEL / "model.pt2", "--weights", *program.seeds(MODEL)), ("test", "mlp"), ("gui", "mlp"))
 
     def test_every_command_says_so(self):
         for command in self.COMMANDS:

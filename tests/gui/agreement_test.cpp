@@ -31,7 +31,7 @@ int run_line(const std::string& line) {
   const auto folder = scratch() / "bin";
   std::error_code there;
   std::filesystem::create_directories(folder);
-  std::filesystem::create_symlink(WIDEBENCH_TEST_PROGRAM, folder / "widebench", there);
+  std::filesystem::create_symlink(program_beside(), folder / "widebench", there);
   std::string script = "PATH=";
   script.append(folder.string()).append(":$PATH; ").append(line);
   return gui::run_child({.argv = {"/bin/sh", "-c", script}}).code;

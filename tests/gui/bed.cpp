@@ -39,8 +39,9 @@ bool noting = false;
 std::vector<Frame> frames;
 gui::Pace* pace = nullptr;
 
-std::unique_ptr<gui::Workbench> make_bench() {
-  gui::Host host{app::engine(), app::model_bench(), WIDEBENCH_TEST_PROGRAM};
+std::unique_ptr<gui::Workbench> make_bench(const std::string& device) {
+  gui::Host host{app::engine(), app::model_bench(device), program_beside()};
+  host.device = device;
   auto made = std::make_unique<gui::Workbench>(std::move(host), gui::Settings{}, false);
   made->fonts = fonts;
   made->restyle(1);
@@ -64,8 +65,12 @@ gui::Workbench& bench() {
   return *current;
 }
 
-void fresh(ImGuiTestContext* ctx) {
-  current = make_bench();
+std::string program_beside() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "widebench";
+}
+
+void fresh(ImGuiTestContext* ctx, const std::string& device) {
+  current = make_bench(device);
   loop.bench = current.get();
   ImGui::SetClipboardText("");
   ctx->PopupCloseAll();
@@ -260,6 +265,7 @@ int run_tests(GLFWwindow* window, int argc, char** argv) {
   wide::test::add_history_tests(engine);
   wide::test::add_tour_tests(engine);
   wide::test::add_agreement_tests(engine);
+  wide::test::add_gpu_tests(engine);
   ImGuiTestEngine_Start(engine, ImGui::GetCurrentContext());
   ImVector<ImGuiTest*> tests;
   ImGuiTestEngine_GetTestList(engine, &tests);
@@ -328,7 +334,7 @@ int main(int argc, char** argv) {
   wide::gui::take_events(window, wide::test::loop);
   wide::test::fonts = wide::gui::load_fonts(wide::test::kFontSize);
   ImGui::GetStyle().FontSizeBase = wide::test::kFontSize;
-  wide::test::current = wide::test::make_bench();
+  wide::test::current = wide::test::make_bench("cpu");
   wide::test::loop.bench = wide::test::current.get();
   const int code = run_tests(window, argc, argv);
   glfwDestroyWindow(window);

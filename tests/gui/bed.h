@@ -18,8 +18,10 @@ namespace wide::test {
 /// The window under test.
 gui::Workbench& bench();
 /// Starts each test: a new workbench with the default layout, no settings kept, the corpus as the working
-/// folder.
-void fresh(ImGuiTestContext* ctx);
+/// folder. Models are on that device.
+void fresh(ImGuiTestContext* ctx, const std::string& device = "cpu");
+/// The program that lies beside this one: children are started of it.
+std::string program_beside();
 /// Draws until no job waits or runs; an error after two minutes.
 void settle(ImGuiTestContext* ctx);
 /// fresh(), and the sample is open.
@@ -82,5 +84,6 @@ void add_profile_tests(ImGuiTestEngine* engine);
 void add_history_tests(ImGuiTestEngine* engine);
 void add_tour_tests(ImGuiTestEngine* engine);
 void add_agreement_tests(ImGuiTestEngine* engine);
+void add_gpu_tests(ImGuiTestEngine* engine);
 
 }  // namespace wide::test

@@ -9,9 +9,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cuda/fake_cupti.h"
 #include "made_up_gpu/gpu.h"
@@ -31,26 +34,28 @@ class Gpu {
  public:
   Gpu() {
     cupti_.takes_clock = true;
-    if (is_set("denied")) {
+    if (is_set("denied"))
       cupti_.enable_fails[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
-    }
+    if (is_set("taken")) cupti_.subscribe_fails = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   }
 
   void did(const std::string& what, std::int64_t from, std::int64_t to, std::int64_t on) {
     const std::lock_guard lock(mutex_);
+    if (playing_) return;
+    if (recording_) {
+      cupti_.node_made(++graph_node_);
+      return recording_->push_back({what, graph_node_, to - from});
+    }
     if (cupti_.enabled.empty()) return;
     const auto start = static_cast<std::uint64_t>(from), end = static_cast<std::uint64_t>(to);
     const auto stream = kFirstStream + static_cast<std::uint32_t>(on);
-    const bool copy = what == "copy", replay = in_graph_ != 0;
-    const auto correlation = replay ? in_graph_ : ++correlation_;
-    if (!replay) launch(correlation, start, copy ? "cudaMemcpyAsync_v3020" : "cudaLaunchKernel_v7000");
-    if (is_set("silent") && what != "widebench_sentinel") return;
-    if (is_set("drops")) cupti_.dropped = 3;
+    const bool copy = what == "copy";
+    const auto correlation = ++correlation_;
+    launch(correlation, start, copy ? "cudaMemcpyAsync_v3020" : "cudaLaunchKernel_v7000");
+    if (loses(what)) return;
     const auto begun = start + kLaunch, ended = std::max(end, begun + 1);
     if (copy) {
       cupti_.copy(correlation, begun, ended);
-    } else if (replay) {
-      cupti_.graph_kernel(correlation, begun, ++node_, ended, name(what));
     } else {
       cupti_.kernel(correlation, begun, ended, name(what), stream);
     }
@@ -58,21 +63,73 @@ class Gpu {
 
   void begin_graph() {
     const std::lock_guard lock(mutex_);
-    in_graph_ = ++correlation_, node_ = 0;
-    if (cupti_.enabled.empty()) return;
-    const auto time = std::chrono::steady_clock::now().time_since_epoch();
-    launch(in_graph_, static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count()),
-           "cudaGraphLaunch_v10000");
+    recording_.emplace();
   }
-  void end_graph() {
+  // As CUDA does: what is launched later are copies of what was recorded.
+  int end_graph() {
     const std::lock_guard lock(mutex_);
-    in_graph_ = 0;
+    for (auto& piece : *recording_) {
+      const auto original = std::exchange(piece.node, ++graph_node_);
+      cupti_.node_made(piece.node);
+      cupti_.node_copied(piece.node, original);
+    }
+    graphs_.push_back(std::move(*recording_));
+    recording_.reset();
+    return static_cast<int>(graphs_.size()) - 1;
+  }
+
+  void begin_graph_launch() {
+    const std::lock_guard lock(mutex_);
+    playing_ = now();
+  }
+  // The pieces share the time that it took to play them, each as much as when it was recorded.
+  void end_graph_launch(int graph) {
+    const std::lock_guard lock(mutex_);
+    const auto start = *std::exchange(playing_, std::nullopt);
+    if (cupti_.enabled.empty()) return;
+    const auto correlation = ++correlation_;
+    launch(correlation, start, "cudaGraphLaunch_v10000");
+    const auto& pieces = graphs_[static_cast<std::size_t>(graph)];
+    double all = 0, before = 0;
+    for (const auto& piece : pieces) all += static_cast<double>(piece.took);
+    const auto begun = start + kLaunch;
+    const auto room = static_cast<double>(std::max(now(), begun + pieces.size() + 1) - begun);
+    const auto time = [&](double at) {
+      return begun + static_cast<std::uint64_t>(room * at / std::max(all, 1.0));
+    };
+    for (const auto& piece : pieces) {
+      const auto from = time(before),
+                 to = std::max(time(before += static_cast<double>(piece.took)), from + 1);
+      if (loses(piece.what)) continue;
+      const auto node = is_set("old") ? 0 : piece.node;
+      if (piece.what == "copy") {
+        cupti_.copy(correlation, from, to, node);
+      } else {
+        cupti_.graph_kernel(correlation, from, node, to, name(piece.what));
+      }
+    }
   }
 
  private:
+  struct Piece {
+    std::string what;
+    std::uint64_t node;  // of the graph
+    std::int64_t took;
+  };
+  using Graph = std::vector<Piece>;
+
   void launch(std::uint32_t correlation, std::uint64_t start, const char* call) {
     if (!cupti_.externals.empty()) cupti_.external(correlation, cupti_.externals.back());
     cupti_.launch(correlation, start, static_cast<std::uint32_t>(::syscall(SYS_gettid)), false, call);
+  }
+  // What is launched now leaves no record.
+  bool loses(const std::string& what) {
+    if (is_set("drops")) cupti_.dropped = 3;
+    return is_set("silent") && what != "widebench_sentinel";
+  }
+  static std::uint64_t now() {
+    const auto time = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(std::chrono::nanoseconds(time).count());
   }
   // Records hold the address.
   const char* name(const std::string& what) { return names_.insert(what).first->c_str(); }
@@ -80,8 +137,11 @@ class Gpu {
   FakeCupti cupti_;
   std::mutex mutex_;
   std::set<std::string> names_;
-  std::uint32_t correlation_ = 0, in_graph_ = 0;
-  std::uint64_t node_ = 0;
+  std::uint32_t correlation_ = 0;
+  std::uint64_t graph_node_ = 0;
+  std::optional<Graph> recording_;
+  std::vector<Graph> graphs_;
+  std::optional<std::uint64_t> playing_;  // since when
 };
 
 Gpu& gpu() {
@@ -95,12 +155,20 @@ void device_did(const char* what, std::int64_t start, std::int64_t end, std::int
   gpu().did(what, start, end, stream);
 }
 
-void begin_graph_launch() {
+void begin_graph() {
   gpu().begin_graph();
 }
 
-void end_graph_launch() {
-  gpu().end_graph();
+int end_graph() {
+  return gpu().end_graph();
+}
+
+void begin_graph_launch() {
+  gpu().begin_graph_launch();
+}
+
+void end_graph_launch(int graph) {
+  gpu().end_graph_launch(graph);
 }
 
 const cuda::CuptiApi& made_up_cupti() {

@@ -108,6 +108,19 @@ TEST(ChromeRoundTripTest, DeviceTraceLosesLaunchDetailOnly) {
   EXPECT_EQ(streams, 2);
 }
 
+TEST(ChromeRoundTripTest, KeepsChangesOfLayoutThatOnlyTheDeviceKnows) {
+  auto trace = test::device_trace();
+  auto kernel = trace.slices[2];
+  ASSERT_EQ(kernel.kind, Kind::kKernel);
+  kernel.conversion = true;
+  trace.slices.push(kernel);
+  const auto read = read_chrome(text_of(trace), "x");
+  const auto of = structure(read.at(0));
+  std::size_t changes = 0;
+  for (std::size_t i = 0; i < read[0].slices.size(); ++i) changes += of.conversion[i];
+  EXPECT_EQ(changes, 1u);
+}
+
 TEST(ChromeRoundTripTest, FilesAreWrittenWholeAndPacked) {
   const test::TemporaryFolder folder;
   const auto trace = test::wide_trace();
