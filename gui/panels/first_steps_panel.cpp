@@ -26,12 +26,12 @@ std::vector<GuideStep> steps_of(const FirstStepsPanel& panel, const Workbench& b
        "sample has four.",
        "file.sample", "Load the sample###step_open", open},
       {"Look at its graph", "What each operation is, how it runs for all members at once, and its time.",
-       "view.graph", "Show the graph###step_graph", open && panel.graph},
+       "view.graph", "Graph###step_graph", open && panel.graph},
       {"See what could be chosen",
        "For each operation all ways to run it, with times, and why some refuse. A choice is an estimate "
        "until "
        "it is built.",
-       "view.strategies", "Show the strategies###step_strategies", open && panel.strategies},
+       "view.strategies", "Strategies###step_strategies", open && panel.strategies},
       {"Validate",
        "Every member against its own separate run: the numbers are the same, or it says where not.",
        "strategies.validate", "Validate###step_validate", session.proof.has_value() && session.proof->passed},
@@ -41,7 +41,7 @@ std::vector<GuideStep> steps_of(const FirstStepsPanel& panel, const Workbench& b
        "profile.start", "Profile###step_profile", results.profile->data != nullptr},
       {"Compare two runs",
        "Sweep once more after a change: click the earlier run, Ctrl+click the later one, then Compare.",
-       "view.history", "Show the history###step_history", !results.history->comparisons.empty()},
+       "view.history", "History###step_history", !results.history->comparisons.empty()},
   };
 }
 
@@ -74,7 +74,7 @@ void draw(FirstStepsPanel& panel, Workbench& bench, const Ui& ui) {
     const bool pressed = command_button(ui, step.command, step.button);
     if (is_next) ImGui::PopStyleColor();
     if (i == 0) {
-      ImGui::SameLine();
+      same_line_if_fits("Open…");
       command_button(ui, "file.open", "Open…###step_file");
     }
     if (pressed && std::string_view(step.command) == "view.graph") panel.graph = true;

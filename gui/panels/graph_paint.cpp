@@ -47,7 +47,7 @@ BoxSum sum_of(const GraphPanel& panel, const GraphBox& box, const ModelView& mod
 }
 
 std::string change_text(double us) {
-  return us == 0 ? "+0 us" : (us > 0 ? "+" : "") + show_time({us});
+  return us == 0 ? std::string("same time") : (us > 0 ? "+" : "") + show_time({us});
 }
 
 struct BoxLook {
