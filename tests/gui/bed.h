@@ -18,8 +18,8 @@ namespace wide::test {
 /// The window under test.
 gui::Workbench& bench();
 /// Starts each test: a new workbench with the default layout, no settings kept, the corpus as the working
-/// folder.
-void fresh(ImGuiTestContext* ctx);
+/// folder. As on the first start of a new user where that is asked for, else without the guide.
+void fresh(ImGuiTestContext* ctx, bool first_start = false);
 /// Draws until no job waits or runs; an error after two minutes.
 void settle(ImGuiTestContext* ctx);
 /// fresh(), and the sample is open.
@@ -70,17 +70,22 @@ class AtThePaceOfTheProgram {
 void add_shell_tests(ImGuiTestEngine* engine);
 void add_models_tests(ImGuiTestEngine* engine);
 void add_graph_tests(ImGuiTestEngine* engine);
+void add_graph_picture_tests(ImGuiTestEngine* engine);
 void add_strategies_tests(ImGuiTestEngine* engine);
 void add_jobs_tests(ImGuiTestEngine* engine);
 void add_cancel_tests(ImGuiTestEngine* engine);
 void add_inspector_tests(ImGuiTestEngine* engine);
 void add_looks_tests(ImGuiTestEngine* engine);
+void add_settings_tests(ImGuiTestEngine* engine);
 void add_speed_tests(ImGuiTestEngine* engine);
+void add_dashboard_tests(ImGuiTestEngine* engine);
+void add_flame_tests(ImGuiTestEngine* engine);
 void add_faults_tests(ImGuiTestEngine* engine);
 void add_sweep_tests(ImGuiTestEngine* engine);
 void add_profile_tests(ImGuiTestEngine* engine);
 void add_history_tests(ImGuiTestEngine* engine);
 void add_tour_tests(ImGuiTestEngine* engine);
+void add_tour_more_tests(ImGuiTestEngine* engine);
 void add_agreement_tests(ImGuiTestEngine* engine);
 
 }  // namespace wide::test

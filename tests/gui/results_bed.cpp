@@ -28,11 +28,11 @@ std::int64_t add_run(results::Store& store, double slow, int changed, std::uint6
 
 }  // namespace
 
-void with_no_results(ImGuiTestContext* ctx) {
+void with_no_results(ImGuiTestContext* ctx, bool first_start) {
   static int count = 0;
   const auto folder = scratch() / ("data-" + std::to_string(++count));
   setenv("XDG_DATA_HOME", folder.c_str(), 1);
-  fresh(ctx);
+  fresh(ctx, first_start);
   bench().host.program = WIDEBENCH_TEST_PROGRAM;
   settle(ctx);
 }

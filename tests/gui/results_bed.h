@@ -10,7 +10,7 @@
 namespace wide::test {
 
 /// A window whose database is a new one that is not there yet.
-void with_no_results(ImGuiTestContext* ctx);
+void with_no_results(ImGuiTestContext* ctx, bool first_start = false);
 /// A window with three runs of twelve cases: in the second two cases became much slower. Returns their ids,
 /// oldest first.
 std::vector<std::int64_t> with_history(ImGuiTestContext* ctx);
