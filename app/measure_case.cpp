@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/activation_bytes.h"
 #include "app/apart.h"
 #include "app/capture/rivals.h"
 #include "app/coverage_json.h"
@@ -309,6 +310,8 @@ void prove_and_measure(const Plant& plant, const presets::CaseSpec& spec, Prepar
   const auto* built = build(model, inputs, spec.strategy, record);
   if (built == nullptr) return;
   record.plan = plan_json(*built);
+  record.plan["weight_bytes"] = model.weight_bytes();
+  record.plan["activation_bytes"] = activation_bytes(built->optimized, built->plan());
   if (spec.kind == "model") record.plan["checkpoints"] = checkpoints;  // the rest are copies
   record.compile_us = (built->milliseconds - built->tuning_milliseconds) * 1000;
   auto proof = prove(model, inputs);

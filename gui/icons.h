@@ -34,6 +34,7 @@ inline constexpr const char* kTag = "\xef\x80\xab";
 inline constexpr const char* kTrash = "\xef\x8b\xad";  // trash-can
 inline constexpr const char* kFilter = "\xef\x82\xb0";
 inline constexpr const char* kPlus = "\xef\x81\xa7";
+inline constexpr const char* kColumns = "\xef\x83\x9b";  // table-columns
 inline constexpr const char* kSun = "\xef\x86\x85";
 inline constexpr const char* kMoon = "\xef\x86\x86";
 inline constexpr const char* kBuild = "\xef\x9b\xa3";  // hammer

@@ -7,7 +7,6 @@ namespace wide::gui {
 namespace {
 
 constexpr std::size_t kLines = 5000;
-constexpr double kSeconds = 6, kWarningSeconds = 20;
 
 const char* word(Level level) {
   switch (level) {
@@ -30,8 +29,8 @@ void Notices::post(Level level, std::string title, std::string text) {
   if (!text.empty()) whole.append(": ").append(text);
   log(level, std::move(whole));
   const double until = level == Level::kError     ? -1
-                       : level == Level::kWarning ? now_ + kWarningSeconds
-                                                  : now_ + kSeconds;
+                       : level == Level::kWarning ? now_ + 3 * seconds
+                                                  : now_ + seconds;
   shown_.push_back({++last_id_, level, std::move(title), std::move(text), until});
   if (shown_.size() > 5) shown_.erase(shown_.begin());  // the log has them all
 }

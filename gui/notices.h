@@ -28,8 +28,8 @@ struct Notice {
 /// Used on the window's thread only: jobs post through JobContext::post.
 class Notices {
  public:
-  /// Shows a notice and writes it to the log. Errors stay; warnings go after twenty
-  /// seconds, others after six. The log has them all.
+  /// Shows a notice and writes it to the log. Errors stay; others go after `seconds`, warnings after three
+  /// times as long. The log has them all.
   void post(Level level, std::string title, std::string text = {});
   void log(Level level, std::string text);
   void dismiss(std::uint64_t id);
@@ -41,6 +41,7 @@ class Notices {
   std::string log_text() const;                                ///< all lines, to copy
   std::uint64_t revision() const { return revision_; }         ///< grows with every line
 
+  double seconds = 6;
   std::function<std::string()> time_text;  ///< local time of day; a fixed one in demo mode
 
  private:

@@ -1,5 +1,6 @@
 // The panels that the window has, in the order of the work.
 #include "gui/icons.h"
+#include "gui/panels/first_steps_panel.h"
 #include "gui/panels/graph_panel.h"
 #include "gui/panels/inspector_panel.h"
 #include "gui/panels/jobs_panel.h"
@@ -32,6 +33,14 @@ void add_panels(Workbench& bench) {
       {"jobs", "Jobs", icon::kJobs, Place::kLeftBelow, [jobs](const Ui& ui) { draw(*jobs, ui); }});
   const auto log = std::make_shared<LogPanel>();
   bench.add_panel({"log", "Log", icon::kLog, Place::kBelow, [log](const Ui& ui) { draw(*log, ui); }});
+  const auto first_steps = std::make_shared<FirstStepsPanel>();
+  bench.add_panel({.id = "first_steps",
+                   .title = "First steps",
+                   .icon = icon::kInfo,
+                   .place = Place::kRight,
+                   .draw = [first_steps, &bench](const Ui& ui) { draw(*first_steps, bench, ui); },
+                   .open = bench.settings.first_steps && !bench.demo,
+                   .always = false});
 }
 
 }  // namespace wide::gui

@@ -14,7 +14,7 @@ namespace wide::gui {
 namespace {
 
 using nlohmann::json;
-constexpr std::size_t kRecent = 8;
+constexpr std::size_t kRecent = 8, kPinned = 24;
 
 json to_json(const ModelSource& source) {
   return {{"models", source.models},
@@ -66,6 +66,12 @@ Settings read_settings(const std::filesystem::path& file) {
     settings.width = std::clamp(document.value("width", 0), 0, 8192);
     settings.height = std::clamp(document.value("height", 0), 0, 8192);
     settings.sweep = document.value("sweep", std::string());
+    settings.reopen = document.value("reopen", true);
+    settings.notice_seconds = std::clamp(document.value("notice_seconds", 6.0), 2.0, 60.0);
+    settings.first_steps = document.value("first_steps", true);
+    for (const auto& one : document.value("pinned", json::array())) {
+      if (settings.pinned.size() < kPinned) settings.pinned.push_back(one.get<std::string>());
+    }
     for (const auto& one : document.value("recent", json::array())) {
       if (settings.recent.size() < kRecent) settings.recent.push_back(source_from(one));
     }
@@ -80,9 +86,19 @@ Settings read_settings(const std::filesystem::path& file) {
 
 std::string write_settings(const std::filesystem::path& file, const Settings& settings) {
   if (file.empty()) return "there is no home folder to keep them in";
-  json document{{"schema_version", 1},       {"dark", settings.dark},   {"scale", settings.scale},
-                {"layout", settings.layout}, {"open", settings.open},   {"width", settings.width},
-                {"height", settings.height}, {"sweep", settings.sweep}, {"recent", json::array()}};
+  json document{{"schema_version", 1},
+                {"dark", settings.dark},
+                {"scale", settings.scale},
+                {"layout", settings.layout},
+                {"open", settings.open},
+                {"width", settings.width},
+                {"height", settings.height},
+                {"sweep", settings.sweep},
+                {"reopen", settings.reopen},
+                {"notice_seconds", settings.notice_seconds},
+                {"first_steps", settings.first_steps},
+                {"pinned", settings.pinned},
+                {"recent", json::array()}};
   for (const auto& source : settings.recent) document["recent"].push_back(to_json(source));
   std::error_code error;
   std::filesystem::create_directories(file.parent_path(), error);

@@ -1,5 +1,5 @@
 #pragma once
-// What the window keeps between runs: theme, scale, recent models, the layout of its panels.
+// What the window keeps between runs: theme, scale, recent models, pinned subjects, the layout of its panels.
 
 #include <filesystem>
 #include <string>
@@ -17,6 +17,10 @@ struct Settings {
   bool open = false;                ///< the newest of `recent` was open when the window was closed
   int width = 0, height = 0;        ///< of the window, pixels; 0: the default
   std::string sweep;                ///< what to measure, as a command line; empty: the default
+  bool reopen = true;               ///< opens at start what was open at the end
+  double notice_seconds = 6;        ///< how long a notice stays that is no warning; [2, 60]
+  bool first_steps = true;          ///< the panel that guides a new user is open
+  std::vector<std::string> pinned;  ///< subjects on the dashboard of the history, at most 24
 
   /// Puts a source first.
   void remember(const ModelSource& source);

@@ -157,6 +157,7 @@ WindowEnd run_window(const Host& host, const WindowOptions& options) {
   auto settings = file.empty() ? Settings{} : read_settings(file);
   if (!options.theme.empty()) settings.dark = options.theme == "dark";
   if (options.scale > 0) settings.scale = std::clamp(options.scale, 0.5, 3.0);
+  if (!options.screenshot.empty()) settings.first_steps = false;
   if (!settings.layout.empty())
     ImGui::LoadIniSettingsFromMemory(settings.layout.c_str(), settings.layout.size());
 

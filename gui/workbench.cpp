@@ -33,6 +33,7 @@ bool docked(const std::string& label) {
 Workbench::Workbench(Host given, Settings kept, bool with_demo)
     : host(std::move(given)), settings(std::move(kept)), demo(with_demo) {
   theme = settings.dark ? dark_theme() : light_theme();
+  notices.seconds = settings.notice_seconds;
   notices.time_text =
       demo ? std::function<std::string()>([] { return std::string("12:00:00"); }) : local_time;
   jobs.failed = [this](const JobView& job) {
@@ -90,7 +91,12 @@ void Workbench::restyle(float display_scale) {
 
 void Workbench::change_scale(double scale) {
   settings.scale = std::clamp(scale, 0.5, 3.0);
+  apply_settings();
+}
+
+void Workbench::apply_settings() {
   restyle_ = true;
+  notices.seconds = settings.notice_seconds;
   if (settings_changed) settings_changed();
 }
 
@@ -149,6 +155,7 @@ void Workbench::frame(double now) {
   }
   files.draw(seen);
   palette.draw(seen);
+  settings_dialog.draw(*this, seen);
   draw_help(seen);
   draw_closing();
   draw_choice();
@@ -228,7 +235,7 @@ void Workbench::default_layout(unsigned dock) {
       const bool of_work = panel.place == Place::kLeftBelow || panel.place == Place::kBelow;
       const ImGuiID node = panel.place == Place::kMiddle ? main : of_work ? work : side;
       ImGui::DockBuilderDockWindow(("###" + panel.title).c_str(), node);
-      panel.open = true;
+      panel.open = panel.open || panel.always;
     }
     ImGui::DockBuilderFinish(dock);
     return;
@@ -246,7 +253,7 @@ void Workbench::default_layout(unsigned dock) {
                                                             : middle;
     const auto label = "###" + panel.title;
     ImGui::DockBuilderDockWindow(label.c_str(), node);
-    panel.open = true;
+    panel.open = panel.open || panel.always;
   }
   ImGui::DockBuilderFinish(dock);
 }
@@ -268,6 +275,7 @@ void Workbench::draw_dock() {
     default_layout(dock);
     if (first || reset_layout_) {
       for (const auto* id : {"models", "graph"}) show(id);
+      if (settings.first_steps) show("first_steps");
     }
     reset_layout_ = false;
   }

@@ -13,6 +13,7 @@
 #include "gui/palette.h"
 #include "gui/session.h"
 #include "gui/settings.h"
+#include "gui/settings_dialog.h"
 #include "gui/status.h"
 #include "gui/ui.h"
 #include "profiler/machine.h"
@@ -32,6 +33,7 @@ struct Panel {
   Place place = Place::kMiddle;
   std::function<void(const Ui&)> draw;
   bool open = true;
+  bool always = true;  ///< open in a fresh layout, too
   bool raise = false;  ///< bring it to the front in the next frame
 };
 
@@ -62,6 +64,9 @@ class Workbench {
   /// And into them.
   void note_what_is_open();
 
+  /// Takes over settings that were changed, and has them kept.
+  void apply_settings();
+
   /// Asks first when work goes on.
   void ask_to_close();
   bool closed() const { return closed_; }
@@ -86,6 +91,7 @@ class Workbench {
   std::shared_ptr<ResultsPanels> results;   ///< state of sweep, profile and history
   std::shared_ptr<GraphPanel> graph_panel;  ///< and of the graph
   Palette palette;
+  SettingsDialog settings_dialog;
   StatusBar status;
   std::vector<Panel> panels;
   std::function<void()> settings_changed;  ///< the window keeps them

@@ -69,6 +69,13 @@ void Workbench::add_commands() {
                 .menu = "Edit",
                 .run = [this](const std::string&) { notices.dismiss_all(); },
                 .refuse = [this] { return notices.shown().empty() ? "there is none" : ""; }});
+  commands.add({.id = "edit.settings",
+                .title = "Settings…",
+                .menu = "Edit",
+                .icon = icon::kStrategies,
+                .words = "preferences options",
+                .chord = ImGuiMod_Ctrl | ImGuiKey_Comma,
+                .run = [this](const std::string&) { settings_dialog.open(); }});
   commands.add({.id = "help.palette",
                 .title = "Search commands…",
                 .menu = "Help",
@@ -90,8 +97,7 @@ void Workbench::add_view_commands() {
                 .run =
                     [this](const std::string& wanted) {
                       settings.dark = wanted.empty() ? !settings.dark : wanted == "dark";
-                      restyle_ = true;
-                      if (settings_changed) settings_changed();
+                      apply_settings();
                     },
                 .checked = [this] { return settings.dark; }});
   commands.add({.id = "view.larger",
@@ -119,12 +125,16 @@ void Workbench::add_view_commands() {
 
 void Workbench::restore(bool model) {
   take_kept_form(*results->sweep, settings.sweep);
-  if (model && settings.open && !settings.recent.empty()) open_source(settings.recent.front());
+  if (model && settings.reopen && settings.open && !settings.recent.empty())
+    open_source(settings.recent.front());
 }
 
 void Workbench::note_what_is_open() {
   settings.sweep = kept_form(*results->sweep);
   settings.open = session.model != nullptr;
+  for (const auto& panel : panels) {
+    if (panel.id == "first_steps") settings.first_steps = panel.open;
+  }
 }
 
 void Workbench::draw_help(const Ui& ui) {
@@ -143,9 +153,20 @@ void Workbench::draw_help(const Ui& ui) {
       ImGui::TextUnformatted(chord_text(command.chord).c_str());
     }
     constexpr std::pair<const char*, const char*> kOfPanels[] = {
-        {"Timeline: zoom at the mouse", "wheel"},           {"Timeline, Graph: move", "drag, arrows"},
-        {"Timeline: measure a stretch", "Shift+drag"},      {"Timeline: show everything", "F"},
-        {"Timeline: zoom to the selection", "Z"},           {"Timeline: forget the measure", "Escape"},
+        {"Timeline: zoom at the mouse", "wheel"},
+        {"Timeline, Graph: move", "drag, arrows"},
+        {"Timeline: measure a stretch", "Shift+drag"},
+        {"Timeline: show everything", "F"},
+        {"Timeline: zoom to the selection", "Z"},
+        {"Timeline: forget the measure", "Escape"},
+        {"Timeline: mark what is selected", "M"},
+        {"Timeline: mark from here, to here", "I, O"},
+        {"Timeline: explain what is marked", "R"},
+        {"Timeline: slowest, next slower", "S, Shift+S"},
+        {"Timeline: set a bookmark", "B"},
+        {"Timeline: go to a bookmark", "N, Shift+N"},
+        {"Flame, Graph: show everything", "F"},
+        {"Flame: from frame to frame", "arrows, Enter"},
         {"Graph: open a module by a level", "double click"}};
     for (const auto& [what, keys] : kOfPanels) {
       ImGui::TableNextRow();

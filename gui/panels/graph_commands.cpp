@@ -1,4 +1,4 @@
-// What can be done with the graph: fit, fold, go from one find to the next, export.
+// What can be done with the graph: fit, fold, colour, go from one find to the next, export.
 #include <algorithm>
 
 #include "gui/icons.h"
@@ -42,6 +42,41 @@ void add_levels(GraphPanel& panel, Workbench& bench) {
                       .refuse = [refusal] { return refusal(false); }});
 }
 
+void add_colours(GraphPanel& panel, Workbench& bench) {
+  bench.commands.add({.id = "graph.heat",
+                      .title = "Colour the graph by time",
+                      .menu = "View",
+                      .words = "heat map",
+                      .run =
+                          [&panel, &bench](const std::string&) {
+                            const bool on = panel.colour == GraphColour::kTime;
+                            panel.colour = on ? GraphColour::kStrategy : GraphColour::kTime;
+                            panel.text = false;
+                            bench.show("graph");
+                          },
+                      .refuse = [&bench] { return bench.session.model ? "" : "no model is open"; },
+                      .checked = [&panel] { return panel.colour == GraphColour::kTime; }});
+  // The try before the one that is chosen now.
+  const auto other = [&bench]() -> const Try* {
+    const auto& tries = bench.session.tries;
+    const auto found = std::find_if(tries.rbegin(), tries.rend(),
+                                    [&](const Try& one) { return !(one.wish == bench.session.wish); });
+    return found == tries.rend() ? nullptr : &*found;
+  };
+  bench.commands.add(
+      {.id = "graph.compare",
+       .title = "Show in the graph what the last other try does otherwise",
+       .menu = "View",
+       .words = "diff of two plans",
+       .run =
+           [&panel, &bench, other](const std::string&) {
+             panel.colour = GraphColour::kPlan, panel.other = other()->wish;
+             panel.text = false;
+             bench.show("graph");
+           },
+       .refuse = [other] { return other() ? "" : "only one choice of strategies was tried"; }});
+}
+
 // The selection goes from one operation that is found to the next, round and round.
 void go_to_next(GraphPanel& panel, Workbench& bench) {
   const auto& model = *bench.session.model;
@@ -64,7 +99,7 @@ void add_commands(GraphPanel& panel, Workbench& bench) {
                       .title = "Fit the graph into its panel",
                       .menu = "View",
                       .icon = icon::kFit,
-                      .run = [&panel](const std::string&) { panel.fit = 1; },
+                      .run = [&panel](const std::string&) { panel.fit = true; },
                       .refuse = no_model});
   bench.commands.add({.id = "graph.fold",
                       .title = "Fold all modules of the graph",
@@ -88,6 +123,7 @@ void add_commands(GraphPanel& panel, Workbench& bench) {
                           },
                       .refuse = [&panel] { return panel.folded.empty() ? "no module is folded" : ""; }});
   add_levels(panel, bench);
+  add_colours(panel, bench);
   bench.commands.add({.id = "graph.next",
                       .title = "Go to the next operation that the graph's filter finds",
                       .run = [&panel, &bench](const std::string&) { go_to_next(panel, bench); },

@@ -40,6 +40,12 @@ std::string title_of(const CurveKey& key, const std::array<bool, 7>& differs) {
   return title;
 }
 
+// A number of bytes that the case was planned with; cases of older versions have none.
+double planned_bytes(const CaseRecord& record, const char* key) {
+  const auto found = record.plan.find(key);
+  return found != record.plan.end() && found->is_number() ? found->get<double>() : results::kUnknown;
+}
+
 Interval value_of(const CaseRecord& record, OverN what) {
   const auto& time = record.wide.ci95.known() ? record.wide.ci95 : Interval{record.wide.median_us};
   const double members = 1e6 * static_cast<double>(record.n);  // times are in microseconds
@@ -52,6 +58,10 @@ Interval value_of(const CaseRecord& record, OverN what) {
       return time;
     case OverN::kThroughput:
       return {members / time.value, members / time.high, members / time.low};
+    case OverN::kWeights:
+      return {planned_bytes(record, "weight_bytes")};
+    case OverN::kActivations:
+      return {planned_bytes(record, "activation_bytes")};
     case OverN::kMemory:
       return {record.peak_memory_bytes ? static_cast<double>(*record.peak_memory_bytes) : results::kUnknown};
   }
@@ -74,7 +84,7 @@ void add_point(Series& series, const CaseRecord& record, OverN what) {
   series.low.insert(series.low.begin() + at, band ? value.low : value.value);
   series.high.insert(series.high.begin() + at, band ? value.high : value.value);
   series.unreliable.insert(series.unreliable.begin() + at,
-                           what != OverN::kMemory && !results::unreliable(record).empty());
+                           !is_memory(what) && !results::unreliable(record).empty());
 }
 
 // `parts` of every so many powers of ten.
@@ -103,8 +113,9 @@ std::string show_rate_of_members(const Interval& rate) {
 }  // namespace
 
 const char* name(OverN what) {
-  constexpr std::array kNames = {"over N eager runs", "over the best rival", "time of a pass",
-                                 "members a second", "peak memory"};
+  constexpr std::array kNames = {
+      "over N eager runs", "over the best rival", "latency: time of a pass", "members a second", "weights",
+      "activations",       "peak memory"};
   return kNames[static_cast<std::size_t>(what)];
 }
 
@@ -112,10 +123,14 @@ bool is_speedup(OverN what) {
   return what == OverN::kOverEager || what == OverN::kOverBestRival;
 }
 
+bool is_memory(OverN what) {
+  return what == OverN::kWeights || what == OverN::kActivations || what == OverN::kMemory;
+}
+
 std::string show(OverN what, const Interval& value) {
   if (is_speedup(what)) return show_ratio(value);
   if (what == OverN::kTime) return show_time(value);
-  return what == OverN::kMemory ? show_bytes(value) : show_rate_of_members(value);
+  return is_memory(what) ? show_bytes(value) : show_rate_of_members(value);
 }
 
 std::string tick_text(OverN what, double value) {
@@ -214,8 +229,9 @@ OverNBounds bounds(const std::vector<Series>& series, OverN what) {
 }
 
 Table points_table(const std::vector<Series>& series, OverN what) {
-  constexpr std::array kKeys = {"over_eager", "over_best_rival", "time", "members", "peak_memory"};
-  constexpr std::array kUnits = {"", "", "us", "per_second", "bytes"};
+  constexpr std::array kKeys = {"over_eager", "over_best_rival", "time",       "members",
+                                "weights",    "activations",     "peak_memory"};
+  constexpr std::array kUnits = {"", "", "us", "per_second", "bytes", "bytes", "bytes"};
   const auto index = static_cast<std::size_t>(what);
   Table table({{"curve", "curve"},
                {"n", "N", CellKind::kNumber, show_count},

@@ -11,12 +11,21 @@
 
 namespace wide::gui {
 
-enum class OverN : std::uint8_t { kOverEager, kOverBestRival, kTime, kThroughput, kMemory };
-inline constexpr int kOverNKinds = 5;
+enum class OverN : std::uint8_t {
+  kOverEager,
+  kOverBestRival,
+  kTime,  ///< of a pass: all members answer at its end, so it is the latency of each
+  kThroughput,
+  kWeights,
+  kActivations,
+  kMemory  ///< peak of the process
+};
+inline constexpr int kOverNKinds = 7;
 
 /// "over N eager runs", "time of a pass", …
 const char* name(OverN what);
 bool is_speedup(OverN what);
+bool is_memory(OverN what);
 /// With its unit and interval: "1.38× [1.35, 1.41]", "1.52 ms", "2,630 members/s", "38.0 MB".
 std::string show(OverN what, const profiler::Interval& value);
 

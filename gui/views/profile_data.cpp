@@ -115,6 +115,7 @@ ProfileData make_profile(std::vector<Trace> traces, const std::string& report, c
     data.structures.push_back(profiler::structure(trace));
     data.activities.push_back(profiler::activity(trace, data.structures.back()));
     data.kernels.push_back(kernel_table(trace, data.structures.back()));
+    data.flames.push_back(make_flame(trace, data.structures.back()));
   }
   const auto& wide = data.traces[data.wide];
   const auto& structure = data.structures[data.wide];

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/bench.h"
+#include "gui/views/flame.h"
 #include "gui/views/table.h"
 #include "gui/views/timeline.h"
 #include "profiler/trace/activity.h"
@@ -28,6 +29,7 @@ struct ProfileData {
   std::vector<profiler::Structure> structures;
   std::vector<profiler::Activity> activities;
   std::vector<Table> kernels;                     ///< one per trace
+  std::vector<Flame> flames;                      ///< one per trace
   std::size_t wide = 0;                           ///< which of them is wide; 0 where none says so
   std::vector<profiler::Comparison> comparisons;  ///< wide against each of the others
   std::vector<std::size_t> compared;              ///< index into traces of each comparison's rival

@@ -123,6 +123,18 @@ class Parser {
       form.label = value();
     } else if (name_ == "--db") {
       form.database = value();
+    } else if (name_ == "--baseline") {
+      form.gate.baseline = value();
+    } else if (name_ == "--min-effect") {
+      one(form.gate.effect_percent);
+    } else if (name_ == "--min-us") {
+      one(form.gate.minimum_us);
+    } else if (name_ == "--gate-repeats") {
+      one(form.gate.repeats);
+    } else if (name_ == "--fail-inconclusive") {
+      form.gate.fail_inconclusive = true;
+    } else if (name_ == "--across-machines") {
+      form.gate.across_machines = true;
     } else if (name_ == "--peers") {
       form.peers = true;
     } else if (name_ == "--resume") {
@@ -153,6 +165,13 @@ class Parser {
   void one(std::optional<Number>& into) {
     into = number<Number>(value());
     if (!into) bad_value();
+  }
+
+  template <typename Number>
+  void one(Number& into) {
+    const auto given = number<Number>(value());
+    if (!given) bad_value();
+    into = given.value_or(into);
   }
 
   void bad_value() {

@@ -61,6 +61,7 @@ std::string objection(const SweepForm& form) {
   if (form.preset.empty()) return "choose a preset: it gives shapes and how long to measure";
   if (form.timeout && !(*form.timeout >= 0.1 && *form.timeout <= 86400))
     return "the time limit of a case is 0.1 to 86,400 seconds";
+  if (const auto gate = objection(form.gate); !gate.empty()) return gate;
   if (form.model.empty()) return "";
   if (form.modes.size() > 1) return "a model of your own is measured in one mode at a time";
   if (!form.dtypes.empty()) return "a model of your own is measured in the type of its checkpoints";
@@ -104,6 +105,8 @@ std::vector<std::string> arguments(const SweepForm& form) {
   if (form.seed) words.insert(words.end(), {"--seed", std::to_string(*form.seed)});
   if (!form.label.empty()) words.insert(words.end(), {"--label", form.label});
   if (!form.database.empty()) words.insert(words.end(), {"--db", form.database});
+  const auto gate = arguments(form.gate);
+  words.insert(words.end(), gate.begin(), gate.end());
   if (form.resume) words.emplace_back("--resume");
   if (!form.model.empty()) {
     words.insert(words.end(), {"--model", form.model});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/engine.h"
+#include "gui/views/gate_form.h"
 #include "presets/preset.h"
 
 namespace wide::gui {
@@ -29,6 +30,7 @@ struct SweepForm {
   std::optional<double> timeout;  ///< seconds until a case is ended; as the preset has it
   std::optional<std::uint64_t> seed;
   std::string label, database;  ///< database: empty for the default one
+  GateForm gate;                ///< what the sweep is held against
   bool resume = false;
 
   bool operator==(const SweepForm&) const = default;

@@ -111,14 +111,16 @@ void Table::set(std::size_t row, std::size_t column, std::string_view text) {
     data.lowered.push_back(lowered(text));
   }
   data.cells[row] = place->second;
+  data.filled = data.filled || !text.empty();
 }
 
 void Table::set(std::size_t row, std::size_t column, double number) {
   data_[column].values[row] = number;
+  data_[column].filled = data_[column].filled || std::isfinite(number);
 }
 
 void Table::set(std::size_t row, std::size_t column, const Interval& interval) {
-  data_[column].values[row] = interval.value;
+  set(row, column, interval.value);
   data_[column].low[row] = interval.low;
   data_[column].high[row] = interval.high;
 }

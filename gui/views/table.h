@@ -33,6 +33,8 @@ class Table {
   /// Index of the column with this key; columns().size() when there is none.
   std::size_t column(std::string_view key) const;
   std::size_t rows() const { return rows_; }
+  /// No row says anything there.
+  bool is_empty(std::size_t column) const { return !data_[column].filled; }
   void clear();  ///< keeps columns, order and filter
 
   /// A new row of empty texts and unknown numbers; returns its index. shown() has it after refresh().
@@ -73,6 +75,7 @@ class Table {
     std::vector<std::uint32_t> cells;
     // Numbers; low and high of intervals only.
     std::vector<double> values, low, high;
+    bool filled = false;  ///< some cell was given a text or a number that is known
   };
   struct Term;
   Term parse_term(std::string_view word);

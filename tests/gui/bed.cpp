@@ -39,10 +39,10 @@ bool noting = false;
 std::vector<Frame> frames;
 gui::Pace* pace = nullptr;
 
-std::unique_ptr<gui::Workbench> make_bench(const std::string& device) {
-  gui::Host host{app::engine(), app::model_bench(device), program_beside()};
-  host.device = device;
-  auto made = std::make_unique<gui::Workbench>(std::move(host), gui::Settings{}, false);
+std::unique_ptr<gui::Workbench> make_bench(const Start& start) {
+  gui::Host host{app::engine(), app::model_bench(start.device), program_beside()};
+  host.device = start.device;
+  auto made = std::make_unique<gui::Workbench>(std::move(host), gui::Settings{.first_steps = start.first}, false);
   made->fonts = fonts;
   made->restyle(1);
   return made;
@@ -69,8 +69,8 @@ std::string program_beside() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "widebench";
 }
 
-void fresh(ImGuiTestContext* ctx, const std::string& device) {
-  current = make_bench(device);
+void fresh(ImGuiTestContext* ctx, const Start& start) {
+  current = make_bench(start);
   loop.bench = current.get();
   ImGui::SetClipboardText("");
   ctx->PopupCloseAll();
@@ -253,17 +253,22 @@ int run_tests(GLFWwindow* window, int argc, char** argv) {
   wide::test::add_shell_tests(engine);
   wide::test::add_models_tests(engine);
   wide::test::add_graph_tests(engine);
+  wide::test::add_graph_picture_tests(engine);
   wide::test::add_strategies_tests(engine);
   wide::test::add_jobs_tests(engine);
   wide::test::add_cancel_tests(engine);
   wide::test::add_inspector_tests(engine);
   wide::test::add_looks_tests(engine);
+  wide::test::add_settings_tests(engine);
   wide::test::add_speed_tests(engine);
   wide::test::add_faults_tests(engine);
   wide::test::add_sweep_tests(engine);
   wide::test::add_profile_tests(engine);
   wide::test::add_history_tests(engine);
+  wide::test::add_dashboard_tests(engine);
+  wide::test::add_flame_tests(engine);
   wide::test::add_tour_tests(engine);
+  wide::test::add_tour_more_tests(engine);
   wide::test::add_agreement_tests(engine);
   wide::test::add_gpu_tests(engine);
   ImGuiTestEngine_Start(engine, ImGui::GetCurrentContext());
@@ -334,7 +339,7 @@ int main(int argc, char** argv) {
   wide::gui::take_events(window, wide::test::loop);
   wide::test::fonts = wide::gui::load_fonts(wide::test::kFontSize);
   ImGui::GetStyle().FontSizeBase = wide::test::kFontSize;
-  wide::test::current = wide::test::make_bench("cpu");
+  wide::test::current = wide::test::make_bench({});
   wide::test::loop.bench = wide::test::current.get();
   const int code = run_tests(window, argc, argv);
   glfwDestroyWindow(window);

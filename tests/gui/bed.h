@@ -17,9 +17,13 @@ namespace wide::test {
 
 /// The window under test.
 gui::Workbench& bench();
+struct Start {
+  std::string device = "cpu";  ///< where models are
+  bool first = false;          ///< as on the first start of a new user, with the guide
+};
 /// Starts each test: a new workbench with the default layout, no settings kept, the corpus as the working
-/// folder. Models are on that device.
-void fresh(ImGuiTestContext* ctx, const std::string& device = "cpu");
+/// folder.
+void fresh(ImGuiTestContext* ctx, const Start& start = {});
 /// The program that lies beside this one: children are started of it.
 std::string program_beside();
 /// Draws until no job waits or runs; an error after two minutes.
@@ -72,17 +76,22 @@ class AtThePaceOfTheProgram {
 void add_shell_tests(ImGuiTestEngine* engine);
 void add_models_tests(ImGuiTestEngine* engine);
 void add_graph_tests(ImGuiTestEngine* engine);
+void add_graph_picture_tests(ImGuiTestEngine* engine);
 void add_strategies_tests(ImGuiTestEngine* engine);
 void add_jobs_tests(ImGuiTestEngine* engine);
 void add_cancel_tests(ImGuiTestEngine* engine);
 void add_inspector_tests(ImGuiTestEngine* engine);
 void add_looks_tests(ImGuiTestEngine* engine);
+void add_settings_tests(ImGuiTestEngine* engine);
 void add_speed_tests(ImGuiTestEngine* engine);
+void add_dashboard_tests(ImGuiTestEngine* engine);
+void add_flame_tests(ImGuiTestEngine* engine);
 void add_faults_tests(ImGuiTestEngine* engine);
 void add_sweep_tests(ImGuiTestEngine* engine);
 void add_profile_tests(ImGuiTestEngine* engine);
 void add_history_tests(ImGuiTestEngine* engine);
 void add_tour_tests(ImGuiTestEngine* engine);
+void add_tour_more_tests(ImGuiTestEngine* engine);
 void add_agreement_tests(ImGuiTestEngine* engine);
 void add_gpu_tests(ImGuiTestEngine* engine);
 

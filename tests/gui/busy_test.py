@@ -15,6 +15,7 @@ GUI_TEST, PROGRAM = sys.argv.pop(2), sys.argv.pop(1)
 LOOPS = 2
 CHORDS = 20
 SOON = 0.1  # seconds
+NOTICED = 0.4
 LOST = 3.0  # what is not answered by then never will be
 CONTROL, EQUAL, MINUS = 0xFFE3, ord("="), ord("-")
 KEY_PRESS, KEY_RELEASE = 2, 3
@@ -131,8 +132,10 @@ class Busy(unittest.TestCase):
         self.assertTrue(measures(window.pid), "the sweep was over before all was typed")
         self.assertNotIn(None, seconds, "a chord was lost")
         print(f"{CHORDS} chords while measuring beside {LOOPS} busy loops: median {statistics.median(seconds):.3f} s, longest {max(seconds):.3f} s")
-        # The loops and what is measured have both cores: a frame may wait for its turn.
+        # The loops and what is measured have both cores: one frame may wait for its turn, but nobody waits long.
         self.assertLess(statistics.median(seconds), SOON)
+        self.assertLess(sorted(seconds)[-2], SOON)
+        self.assertLess(max(seconds), NOTICED)
 
     def test_the_tour_shows_nothing_that_cannot_be(self):
         done = subprocess.run([GUI_TEST, "tour/the walk"], env=self.environment, capture_output=True, text=True)

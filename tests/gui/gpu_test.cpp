@@ -30,7 +30,7 @@ std::set<std::string> nodes_with_work(const profiler::Trace& trace) {
 }
 
 void open_mlp(ImGuiTestContext* ctx) {
-  with_no_results(ctx, "cuda");
+  with_no_results(ctx, {.device = "cuda"});
   bench().open_files({corpus("mlp").string()});
   settle(ctx);
   IM_CHECK(bench().session.model != nullptr);

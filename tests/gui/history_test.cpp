@@ -101,8 +101,8 @@ void runs_are_laid_over_one_another(ImGuiTestContext* ctx) {
   IM_CHECK(plot.series[1].title.find("run " + std::to_string(runs[1])) != std::string::npos);
   pick(ctx, "//###History/##tabs/Over N/##laid_over_subject", "case0");
   IM_CHECK_EQ(plot.series.size(), 2u);
-  for (const auto what :
-       {gui::OverN::kTime, gui::OverN::kThroughput, gui::OverN::kMemory, gui::OverN::kOverBestRival}) {
+  for (const auto what : {gui::OverN::kTime, gui::OverN::kThroughput, gui::OverN::kWeights,
+                          gui::OverN::kActivations, gui::OverN::kMemory, gui::OverN::kOverBestRival}) {
     pick(ctx, "//###History/##tabs/Over N/##over_n", gui::name(what));
     IM_CHECK(plot.what == what);
   }

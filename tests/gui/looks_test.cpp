@@ -133,10 +133,15 @@ void look_everywhere(ImGuiTestContext* ctx, double scale) {
     look_at_labels(ctx, title, which + percent);
   };
   for (const auto& panel : bench().panels) see(panel.id.c_str(), panel.title.c_str(), panel.id);
-  for (const char* tab : {"kernels", "gain", "roofline", "limits", "query", "timeline"}) {
+  for (const char* tab : {"flame", "kernels", "gain", "roofline", "limits", "query", "timeline"}) {
     bench().commands.run("profile.show_tab", tab);
     see("profile", "Profile", std::string("profile, ") + tab);
   }
+  bench().commands.run("graph.heat");
+  see("graph", "Graph", "graph by time");
+  bench().commands.run("graph.heat");
+  bench().commands.run("sweep.gate", "1");
+  see("sweep", "Sweep", "sweep, gate");
   bench().commands.run("graph.text");
   see("graph", "Graph", "graph as text");
   bench().commands.run("graph.text");
@@ -158,6 +163,10 @@ void look_everywhere(ImGuiTestContext* ctx, double scale) {
   bench().commands.run("history.follow", panels().history->run->cases.at(0).subject);
   settle(ctx);
   see("history", "History", "history, trend");
+  bench().settings.pinned = panels().history->run->subjects;
+  bench().commands.run("history.dashboard");
+  settle(ctx);
+  see("history", "History", "history, dashboard");
 }
 
 void at_100(ImGuiTestContext* ctx) {

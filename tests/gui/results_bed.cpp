@@ -28,11 +28,11 @@ std::int64_t add_run(results::Store& store, double slow, int changed, std::uint6
 
 }  // namespace
 
-void with_no_results(ImGuiTestContext* ctx, const std::string& device) {
+void with_no_results(ImGuiTestContext* ctx, const Start& start) {
   static int count = 0;
   const auto folder = scratch() / ("data-" + std::to_string(++count));
   setenv("XDG_DATA_HOME", folder.c_str(), 1);
-  fresh(ctx, device);
+  fresh(ctx, start);
   settle(ctx);
 }
 

@@ -9,8 +9,8 @@
 
 namespace wide::test {
 
-/// A window whose database is a new one that is not there yet, and whose models are on that device.
-void with_no_results(ImGuiTestContext* ctx, const std::string& device = "cpu");
+/// A window whose database is a new one that is not there yet.
+void with_no_results(ImGuiTestContext* ctx, const Start& start = {});
 /// A window with three runs of twelve cases: in the second two cases became much slower. Returns their ids,
 /// oldest first.
 std::vector<std::int64_t> with_history(ImGuiTestContext* ctx);

@@ -163,6 +163,7 @@ void layout_resets(ImGuiTestContext* ctx) {
   bench().commands.run("view.reset");
   ctx->Yield(4);
   for (const auto& panel : bench().panels) {
+    if (!panel.always) continue;
     IM_CHECK(panel.open);
     const auto* window = ctx->GetWindowByRef(("//###" + panel.title).c_str());
     IM_CHECK(window && window->DockNode != nullptr);

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "gui/pace.h"
+#include "gui/panels/graph_panel.h"
 #include "gui/results_bed.h"
 #include "machine_speed.h"
 #include "profiler/trace/sample_traces.h"
@@ -188,6 +189,72 @@ void a_million_events_of_any_length(ImGuiTestContext* ctx) {
   pan_and_zoom(ctx, varied_trace(1'000'000));
 }
 
+// A thousand operations in forty modules, each after the one before and every tenth with a way around.
+std::shared_ptr<gui::ModelView> model_of_a_thousand() {
+  auto model = std::make_shared<gui::ModelView>(*bench().session.model);
+  model->source = {.subject = "a thousand"};
+  model->graph.clear(), model->pass_us = 0;
+  for (std::size_t i = 0; i < 1000; ++i) {
+    gui::NodeView node;
+    node.name = "operation_" + std::to_string(i), node.kind = i % 3 == 0 ? "conv2d" : "relu";
+    node.op = "aten." + node.kind + ".default", node.primitive = node.kind, node.layout = "packed";
+    node.module = "layer" + std::to_string(i / 25) + ".block" + std::to_string(i / 5 % 5);
+    node.strategy = i % 7 == 0 ? "sequential" : "grouped";
+    model->pass_us += node.microseconds = static_cast<double>(i * 37 % 101);
+    for (const std::size_t back : {1, 10})
+      if (i >= back && i % back == 0) node.reads.push_back(i - back);
+    model->graph.push_back(std::move(node));
+  }
+  return model;
+}
+
+void a_graph_of_a_thousand(ImGuiTestContext* ctx) {
+  const Allowance allowance = every_core();
+  with_sample(ctx);
+  bench().session.model = model_of_a_thousand();
+  ++bench().session.revision;
+  show(ctx, "graph");
+  bench().commands.run("graph.unfold");
+  ctx->Yield(6);
+  auto& panel = *bench().graph_panel;
+  IM_CHECK_EQ(panel.picture.boxes.size(), 1000U);
+  std::vector<Times> all;
+  ctx->MouseMove("//###Graph/##nodes");
+  const auto drag = [&, before = panel.origin](const char* what) {
+    ctx->MouseDown();
+    note_frames();
+    for (int i = 0; i < 40; ++i) {
+      const auto at = ImGui::GetMousePos();
+      ctx->MouseMoveToPos({at.x + (i < 20 ? 5.0F : -3.0F), at.y + (i % 2 == 0 ? 2.0F : -2.0F)});
+    }
+    all.push_back(times_of(ctx, what, noted_frames()));
+    ctx->MouseUp();
+    IM_CHECK(panel.origin.x != before.x);
+  };
+  for (const auto colour : {gui::GraphColour::kStrategy, gui::GraphColour::kTime}) {
+    panel.colour = colour;
+    bench().commands.run("graph.fit");
+    ctx->Yield(4);
+    drag("panning a graph of a thousand, all in sight");
+    for (int i = 0; i < 9; ++i) ctx->MouseWheelY(1);
+    ctx->Yield(2);
+    IM_CHECK(panel.mapped);
+    drag("panning a graph of a thousand, letters in sight");
+  }
+  bench().commands.run("graph.fit");
+  note_frames();
+  for (int i = 0; i < 40; ++i) {
+    ctx->MouseWheelY(i < 20 ? 1.0F : -1.0F);
+    ctx->Yield();
+  }
+  all.push_back(times_of(ctx, "zooming a graph of a thousand", noted_frames()));
+  const double slower = allowance.now();
+  for (const auto& times : all) {
+    IM_CHECK_LT(times.median_processor, kOwn * slower);
+    IM_CHECK_LT(times.median, kFrame * slower);
+  }
+}
+
 // What wakes the window all the time without being anybody's doing: jobs that tell how far they are.
 class Waker {
  public:
@@ -322,6 +389,7 @@ void add_speed_tests(ImGuiTestEngine* engine) {
   add("a frame at rest", a_frame_at_rest);
   add("a million events", a_million_events);
   add("a million events of any length", a_million_events_of_any_length);
+  add("a graph of a thousand", a_graph_of_a_thousand);
   add("few frames while sweeping", while_sweeping);
   add("few frames while profiling", while_profiling);
   add("few frames while timing strategies", while_timing_strategies);

@@ -2,10 +2,10 @@
 // each step checks what is to be seen then. docs/tour.md has the pictures.
 #include <array>
 #include <cmath>
-#include <cstdlib>
-#include <optional>
 
+#include "gui/panels/graph_panel.h"
 #include "gui/results_bed.h"
+#include "gui/tour_home.h"
 #include "gui/views/sweep_rows.h"
 #include "results/reliability.h"
 #include "results/report.h"
@@ -14,55 +14,15 @@ namespace wide::test {
 namespace {
 
 using results::Verdict;
-using Paths = std::vector<std::string>;
-
-// A home of its own, with the model in it and the working folder there, for as long as the object lives.
-class Home {
- public:
-  Home() : folder_(scratch() / "home"), before_(std::filesystem::current_path()) {
-    if (const char* home = std::getenv("HOME")) home_before_ = home;
-    std::filesystem::create_directories(folder_ / "models");
-    std::filesystem::copy(
-        corpus("resblock"), model(),
-        std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
-    setenv("HOME", folder_.c_str(), 1);
-    std::filesystem::current_path(folder_);
-  }
-  ~Home() {
-    std::error_code ignored;
-    std::filesystem::current_path(before_, ignored);
-    home_before_ ? setenv("HOME", home_before_->c_str(), 1) : unsetenv("HOME");
-  }
-  Home(const Home&) = delete;
-  Home& operator=(const Home&) = delete;
-
-  std::filesystem::path model() const { return folder_ / "models/resblock"; }
-  Paths files() const {
-    Paths paths = {(model() / "model.pt2").string()};
-    for (const char* seed : {"seed0", "seed1", "seed2", "seed3"})
-      paths.push_back((model() / seed).string() + ".safetensors");
-    return paths;
-  }
-
- private:
-  std::filesystem::path folder_, before_;
-  std::optional<std::string> home_before_;
-};
-
-void check_model() {
-  const auto model = bench().session.model;
-  IM_CHECK(model != nullptr);
-  IM_CHECK_STR_EQ(model->name.c_str(), "resblock");
-  IM_CHECK_EQ(model->members.size(), 4U);
-  for (std::size_t i = 0; i < 4; ++i)
-    IM_CHECK_STR_EQ(model->members[i].c_str(), ("seed" + std::to_string(i)).c_str());
-}
 
 void first_look(ImGuiTestContext* ctx) {
   IM_CHECK(bench().session.model == nullptr);
   IM_CHECK(ctx->ItemExists("//###Models/###open"));
   IM_CHECK(ctx->ItemExists("//###Graph/###sample"));
+  IM_CHECK(ctx->ItemExists("//###First steps/###step_open"));  // who opens it for the first time is guided
   picture(ctx, "tour-1-start");
+  ctx->ItemClick("//###First steps/###close_guide");
+  ctx->Yield(3);
 }
 
 void open_by_dialog(ImGuiTestContext* ctx) {
@@ -181,6 +141,8 @@ void check_sweep() {
     IM_CHECK_EQ(run->cases[i].speedup.value > 0, !disturbed);
     measured += disturbed ? 0 : 1;
     check_honest(run->cases[i]);
+    IM_CHECK_GT(run->cases[i].plan.value("weight_bytes", 0), 0);
+    IM_CHECK_GT(run->cases[i].plan.value("activation_bytes", 0), 0);
   }
   IM_CHECK_EQ(panels().sweep->plot.series.size(), measured > 0 ? 1U : 0U);
   if (measured > 0) IM_CHECK_EQ(panels().sweep->plot.series[0].n.size(), measured);
@@ -215,6 +177,10 @@ void profile(ImGuiTestContext* ctx) {
   IM_CHECK_STR_EQ(data->traces[data->timeline.lanes[0].capture].contender.c_str(), "eager");
   IM_CHECK_GT(panels().profile->timeline.drawn, 10U);
   picture(ctx, "tour-8-profile");
+  ctx->ItemClick("//###Profile/##tabs/Flame");
+  ctx->Yield(4);
+  IM_CHECK_GT(data->flames[data->wide].frames.size(), 10U);
+  picture(ctx, "tour-20-flame");
   ctx->ItemClick("//###Profile/##tabs/Gain");
   ctx->Yield(3);
   IM_CHECK(ctx->ItemExists("//###Profile/##tabs/Gain/launches removed"));
@@ -235,29 +201,39 @@ void profile(ImGuiTestContext* ctx) {
   picture(ctx, "tour-12-limits");
 }
 
-// A larger model: its modules are opened level by level, and its lines are wrapped.
-void graph_by_levels(ImGuiTestContext* ctx) {
-  fresh(ctx);
-  bench().open_files({corpus("hf_bert").string()});
-  settle(ctx);
+// The graph says by its colours what the profile has captured.
+void see_the_heat(ImGuiTestContext* ctx) {
   click_tab(ctx, "Graph");
-  while (bench().commands.refusal("graph.deeper").empty()) {
-    bench().commands.run("graph.deeper");
-    ctx->Yield(6);
+  pick(ctx, "//###Graph/##colour", "###time");
+  ctx->MouseMove("//###Graph/##nodes");
+  for (int i = 0; i < 3; ++i) {
+    ctx->MouseWheelY(1);
+    ctx->Yield();
   }
+  ctx->Yield(2);
+  auto& panel = *bench().graph_panel;
+  IM_CHECK_GT(panel.marks.captured, 3U);
+  IM_CHECK(panel.mapped);
+  picture(ctx, "tour-18-heat");
+  pick(ctx, "//###Graph/##colour", "###strategy");
   bench().commands.run("graph.fit");
-  ctx->Yield(8);
-  IM_CHECK(bench().session.model->graph.size() > 40);
-  picture(ctx, "tour-13-levels");
+  ctx->Yield(2);
 }
 
+// Once more, held against the first run: the gate has a verdict.
 void sweep_again(ImGuiTestContext* ctx) {
   click_tab(ctx, "Sweep");
   const auto before = panels().sweep->run->run.id;
+  bench().commands.run("sweep.gate", std::to_string(before));
+  panels().sweep->form.gate.repeats = 0;  // what seems slower is not measured again here
+  ctx->Yield(3);
   ctx->KeyPress(ImGuiKey_F5);
   settle(ctx);
   check_sweep();
   IM_CHECK_GT(panels().sweep->run->run.id, before);
+  IM_CHECK(!panels().sweep->gate.verdict.empty());
+  bench().notices.dismiss_all();
+  picture(ctx, "tour-22-gate");
 }
 
 void compare(ImGuiTestContext* ctx) {
@@ -296,9 +272,17 @@ void forest_and_over_n(ImGuiTestContext* ctx) {
   settle(ctx);
   IM_CHECK_EQ(panels().history->laid_over.size(), 2U);
   pick(ctx, "//###History/##tabs/Over N/##over_n",
-       "time of a pass");  // known also where other work disturbed it
+       "latency: time of a pass");  // known also where other work disturbed it
   IM_CHECK_EQ(panels().history->over_n.series.size(), 2U);
   picture(ctx, "tour-15-over-n");
+}
+
+void pin_it(ImGuiTestContext* ctx) {
+  bench().commands.run("history.pin_subject", "resblock");
+  ctx->ItemClick("//###History/##tabs/Dashboard");
+  settle(ctx);
+  IM_CHECK_EQ(panels().history->pinned.size(), 1U);
+  picture(ctx, "tour-21-dashboard");
 }
 
 void tries(ImGuiTestContext* ctx) {
@@ -319,6 +303,10 @@ void tries(ImGuiTestContext* ctx) {
   IM_CHECK(ctx->ItemExists("//###Strategies/##compared/$$0/##row"));
   bench().notices.dismiss_all();
   picture(ctx, "tour-16-tries");
+  bench().commands.run("graph.compare");  // the same in the graph
+  ctx->Yield(4);
+  IM_CHECK_GT(bench().graph_panel->marks.differing, 0U);
+  picture(ctx, "tour-19-plans");
 }
 
 void ask_the_events(ImGuiTestContext* ctx) {
@@ -350,57 +338,31 @@ void export_json(ImGuiTestContext* ctx) {
 
 void the_walk(ImGuiTestContext* ctx) {
   const Home home;
-  with_no_results(ctx);
-  for (const auto step :
-       {first_look, open_by_dialog, open_by_typing, see_the_graph, conv_to_sequential, validate, sweep,
-        profile, ask_the_events, sweep_again, compare, forest_and_over_n, export_json, tries}) {
+  with_no_results(ctx, {.first = true});
+  for (const auto step : {first_look, open_by_dialog, open_by_typing, see_the_graph, conv_to_sequential,
+                          validate, sweep, profile, ask_the_events, see_the_heat, sweep_again, compare,
+                          forest_and_over_n, pin_it, export_json, tries}) {
     step(ctx);
     if (ctx->IsError()) return;
   }
 }
 
-void dropped_files(ImGuiTestContext* ctx) {
-  const Home home;
-  with_no_results(ctx);
-  drop(home.files());
-  settle(ctx);
-  check_model();
-  bench().commands.run("file.close");
-  settle(ctx);
-  drop({home.model().string()});
-  settle(ctx);
-  check_model();
-}
-
-void dialog_enters_folders_without_models(ImGuiTestContext* ctx) {
-  const Home home;
-  with_no_results(ctx);
-  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiKey_O);
-  ctx->Yield(5);
-  ctx->KeyChars("models");
-  ctx->KeyPress(ImGuiKey_Enter);
-  ctx->Yield(3);
-  IM_CHECK(bench().files.is_open());
-  ctx->ItemDoubleClick("//###files/**/resblock/###entry");
-  ctx->Yield(3);
-  ctx->ItemDoubleClick("//###files/**/model.pt2/###entry");  // opens the one file
-  settle(ctx);
-  IM_CHECK(!bench().files.is_open());
-  IM_CHECK(bench().session.model != nullptr);
-  IM_CHECK_EQ(bench().session.model->source.models.size(), 1U);
-  IM_CHECK(bench().session.model->source.weights.empty());
-}
-
 }  // namespace
+
+void check_model() {
+  const auto model = bench().session.model;
+  IM_CHECK(model != nullptr);
+  IM_CHECK_STR_EQ(model->name.c_str(), "resblock");
+  IM_CHECK_EQ(model->members.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i)
+    IM_CHECK_STR_EQ(model->members[i].c_str(), ("seed" + std::to_string(i)).c_str());
+}
 
 void add_tour_tests(ImGuiTestEngine* engine) {
   const auto add = [engine](const char* name, ImGuiTestTestFunc* test) {
     IM_REGISTER_TEST(engine, "tour", name)->TestFunc = test;
   };
   add("the walk", the_walk);
-  add("graph by levels", graph_by_levels);
-  add("dropped files", dropped_files);
-  add("dialog enters folders without models", dialog_enters_folders_without_models);
 }
 
 }  // namespace wide::test

@@ -114,7 +114,10 @@ void draw_forest_row(const Ui& ui, const CompareData& data, const ForestRow& row
 }  // namespace
 
 void draw_forest(HistoryPanel& panel, const Ui& ui, const CompareData& data) {
-  const auto rows = forest_rows(data);
+  // Made anew only where the table shows others: of a large comparison they take milliseconds.
+  if (panel.forest_of != &data || panel.forest_of_rows != data.table.shown())
+    panel.forest_rows = forest_rows(data), panel.forest_of = &data, panel.forest_of_rows = data.table.shown();
+  const auto& rows = panel.forest_rows;
   if (rows.empty()) return faint_text(ui, "No case is shown: the filter leaves none.");
   const auto scale = forest_scale(rows);
   // Little room: the panel scrolls, and not the plot within it.

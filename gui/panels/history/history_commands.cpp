@@ -108,6 +108,32 @@ void add_reading(const Shared& panel, Workbench& bench) {
                           }});
 }
 
+void add_dashboard(const Shared& panel, Workbench& bench) {
+  bench.commands.add({.id = "history.dashboard",
+                      .title = "Dashboard of pinned subjects",
+                      .menu = "View",
+                      .icon = icon::kPin,
+                      .run = [panel, &bench](const std::string&) {
+                        bench.show("history");
+                        panel->raise = HistoryTab::kDashboard;
+                      }});
+  bench.commands.add({.id = "history.read_dashboard",
+                      .title = "Read the pinned subjects anew",
+                      .run = [panel, &bench](const std::string&) { read_dashboard(panel, bench); }});
+  bench.commands.add({.id = "history.pin_subject",
+                      .title = "Pin the followed subject to the dashboard, or take it off",
+                      .icon = icon::kPin,
+                      .run = [panel, &bench](const std::string& wanted) {
+                        const auto subject = wanted.empty() ? panel->subject : wanted;
+                        if (subject.empty()) return;
+                        constexpr std::size_t kMost = 24;
+                        auto& pinned = bench.settings.pinned;
+                        if (std::erase(pinned, subject) == 0) pinned.push_back(subject);
+                        if (pinned.size() > kMost) pinned.erase(pinned.begin());
+                        bench.apply_settings();
+                      }});
+}
+
 void add_resuming(const Shared& panel, Workbench& bench) {
   bench.commands.add({.id = "history.resume",
                       .title = "Resume this run",
@@ -328,6 +354,7 @@ void add_plots(const Shared& panel, Workbench& bench) {
 
 void add_commands(const Shared& panel, Workbench& bench) {
   add_reading(panel, bench);
+  add_dashboard(panel, bench);
   add_resuming(panel, bench);
   add_changing(panel, bench);
   add_exports(panel, bench);

@@ -5,6 +5,7 @@
 
 #include "gui/icons.h"
 #include "gui/views/quantity.h"
+#include "results/table.h"
 
 namespace wide::gui {
 namespace {
@@ -94,7 +95,8 @@ void draw_tabs(HistoryPanel& panel, const Ui& ui, bool runs_too) {
   };
   for (const auto& [tab, title, draw_tab] :
        {Tab{HistoryTab::kRun, "Run", draw_run}, Tab{HistoryTab::kCompare, "Compare", draw_comparison},
-        Tab{HistoryTab::kOverN, "Over N", draw_over_n_tab}, Tab{HistoryTab::kTrend, "Trend", draw_trend}}) {
+        Tab{HistoryTab::kOverN, "Over N", draw_over_n_tab}, Tab{HistoryTab::kTrend, "Trend", draw_trend},
+        Tab{HistoryTab::kDashboard, "Dashboard", draw_dashboard}}) {
     if (!ImGui::BeginTabItem(title, nullptr, panel.raise == tab ? ImGuiTabItemFlags_SetSelected : 0))
       continue;
     draw_tab(panel, ui);
@@ -153,8 +155,10 @@ void draw_replacing(HistoryPanel& panel, const Ui& ui) {
 
 }  // namespace
 
-void draw(HistoryPanel& panel, Workbench&, const Ui& ui) {
+void draw(HistoryPanel& panel, Workbench& bench, const Ui& ui) {
   if (!panel.asked || panel.read != panel.records->revision) ui.commands.run("history.refresh");
+  if (panel.pinned_of != bench.settings.pinned || panel.pinned_read != panel.records->revision)
+    ui.commands.run("history.read_dashboard");
   panel.save.draw(ui);
   if (!panel.fault.empty()) {
     empty_state(ui, icon::kWarning, "The history cannot be read", panel.fault.c_str(), "history.refresh",

@@ -11,13 +11,15 @@
 #include "gui/panels/shared/save_dialog.h"
 #include "gui/panels/shared/snapshot.h"
 #include "gui/panels/shared/table_view.h"
+#include "gui/views/dashboard.h"
+#include "gui/views/forest.h"
 #include "gui/views/history_data.h"
 #include "gui/workbench.h"
 #include "results/trend.h"
 
 namespace wide::gui {
 
-enum class HistoryTab : std::uint8_t { kRun, kCompare, kOverN, kTrend };
+enum class HistoryTab : std::uint8_t { kRun, kCompare, kOverN, kTrend, kDashboard };
 
 struct HistoryPanel {
   std::shared_ptr<Records> records;
@@ -31,7 +33,14 @@ struct HistoryPanel {
   std::vector<std::int64_t> compared;  ///< runs that `comparisons` are of, the first one the base
   std::size_t comparison = 0;          ///< which of them is shown
   bool across_machines = false;
-  bool forest = false;  ///< the comparison as a plot, else as a table
+  bool forest = false;                        ///< the comparison as a plot, else as a table
+  std::vector<ForestRow> forest_rows;         ///< of the comparison that is shown, as its table shows them
+  const CompareData* forest_of = nullptr;     ///< that these are of; null: to be made anew
+  std::vector<std::uint32_t> forest_of_rows;  ///< and of what its table showed
+
+  std::vector<PinnedSubject> pinned;   ///< cards of the dashboard
+  std::vector<std::string> pinned_of;  ///< subjects that were asked for
+  std::uint64_t pinned_read = 0;       ///< revision of the records that they are of
 
   std::vector<std::shared_ptr<RunData>> laid_over;  ///< runs whose curves over N are shown together
   std::vector<std::int64_t> laid_over_of;           ///< as they were asked for
@@ -61,6 +70,8 @@ void lay_over(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench);
 /// What is plotted over N, made anew of the runs that were read.
 void plot_laid_over(HistoryPanel& panel);
 void show_trend(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench, const std::string& subject);
+/// Reads what the dashboard shows of these subjects.
+void read_dashboard(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench);
 /// Does something to the store, then reads anew.
 void change(const std::shared_ptr<HistoryPanel>& panel, Workbench& bench, const std::string& title,
             std::function<void(results::Store&)> act);
@@ -70,5 +81,6 @@ void draw_comparison(HistoryPanel& panel, const Ui& ui);
 void draw_forest(HistoryPanel& panel, const Ui& ui, const CompareData& data);
 void draw_over_n_tab(HistoryPanel& panel, const Ui& ui);
 void draw_trend(HistoryPanel& panel, const Ui& ui);
+void draw_dashboard(HistoryPanel& panel, const Ui& ui);
 
 }  // namespace wide::gui

@@ -1,4 +1,6 @@
 // Jobs that read, compare and change the history.
+#include <algorithm>
+
 #include "formats/error.h"
 #include "gui/panels/history/history_panel.h"
 
@@ -67,6 +69,7 @@ void compare_chosen(const Shared& panel, Workbench& bench) {
     auto all = std::make_shared<std::vector<CompareData>>(compare_runs(database, runs, across));
     return [panel, runs, all] {
       panel->comparisons = std::move(*all);
+      panel->forest_of = nullptr;
       panel->compared = runs;
       panel->comparison = 0;
       for (auto& comparison : panel->comparisons) comparison.table.filter(panel->changes.filter);
@@ -100,6 +103,25 @@ void plot_laid_over(HistoryPanel& panel) {
     curves.push_back({"run " + std::to_string(run->run.id), run->cases, panel.laid_over_subject});
   panel.over_n.series = series_over_n(curves, panel.over_n.what);
   panel.over_n.fit = true;
+}
+
+void read_dashboard(const Shared& panel, Workbench& bench) {
+  const auto database = panel->records->database;
+  panel->pinned_read = panel->records->revision;
+  panel->pinned_of = bench.settings.pinned;
+  std::erase_if(panel->pinned, [&](const PinnedSubject& card) {
+    return std::find(panel->pinned_of.begin(), panel->pinned_of.end(), card.subject) ==
+           panel->pinned_of.end();
+  });
+  if (panel->pinned_of.empty() || database.empty()) return;
+  bench.jobs.start(Lane::kFiles, "Reading pinned subjects",
+                   [panel, database, subjects = panel->pinned_of](const JobContext&) -> Apply {
+                     auto cards =
+                         std::make_shared<std::vector<PinnedSubject>>(read_pinned(database, subjects));
+                     return [panel, subjects, cards] {
+                       if (panel->pinned_of == subjects) panel->pinned = std::move(*cards);
+                     };
+                   });
 }
 
 void show_trend(const Shared& panel, Workbench& bench, const std::string& subject) {

@@ -113,7 +113,15 @@ void draw_trend(HistoryPanel& panel, const Ui& ui) {
   ImGui::SetNextItemWidth(12 * em());
   auto wanted = panel.subject.empty() ? std::string("choose a subject") : panel.subject;
   if (choose_one(ui, "##subject", subjects, wanted)) ui.commands.run("history.follow", wanted);
-  if (!panel.trend.series.empty()) draw_plot_exports(ui, "history.trend");
+  if (!panel.trend.series.empty()) {
+    draw_plot_exports(ui, "history.trend");
+    const auto& pinned = panel.pinned_of;
+    const bool is_pinned = std::find(pinned.begin(), pinned.end(), panel.subject) != pinned.end();
+    const char* label = is_pinned ? "\xef\x82\x8d  Unpin###pin_subject" : "\xef\x82\x8d  Pin###pin_subject";
+    beside(label);
+    command_button(ui, "history.pin_subject", label, panel.subject);
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip("Keeps an eye on it in the dashboard");
+  }
   if (subjects.empty()) return faint_text(ui, "Click a run above: its subjects can be followed over time.");
   if (panel.trend.series.empty()) {
     faint_text(ui, panel.subject.empty()

@@ -116,8 +116,15 @@ void add_moving(const Shared& panel, Workbench& bench) {
       [step](ProfilePanel& p, const std::string&) { step(p, true); });
   add("profile.previous", "Timeline: previous one found", "",
       [step](ProfilePanel& p, const std::string&) { step(p, false); });
+  add("profile.bookmark", "Timeline: set a bookmark, or take it away (B)", icon::kPin,
+      [](ProfilePanel& p, const std::string&) { toggle_bookmark(p.timeline, *p.data); });
+  add("profile.next_bookmark", "Timeline: next bookmark (N)", "",
+      [](ProfilePanel& p, const std::string&) { go_to_bookmark(p.timeline, true); });
+  add("profile.previous_bookmark", "Timeline: previous bookmark (Shift+N)", "",
+      [](ProfilePanel& p, const std::string&) { go_to_bookmark(p.timeline, false); });
   add("profile.show_tab", "Profile: next tab", "", [](ProfilePanel& p, const std::string& which) {
     p.raise = which == "kernels"    ? ProfileTab::kKernels
+              : which == "flame"    ? ProfileTab::kFlame
               : which == "gain"     ? ProfileTab::kGain
               : which == "roofline" ? ProfileTab::kRoofline
               : which == "limits"   ? ProfileTab::kLimits
@@ -145,9 +152,10 @@ Write text_writer(std::string text) {
 }
 
 // The table on the tab that is shown.
-const Table& shown_table(const ProfilePanel& panel) {
+Table shown_table(const ProfilePanel& panel) {
   const auto& data = explained(panel);
   if (panel.shown == ProfileTab::kGain) return data.nodes;
+  if (panel.shown == ProfileTab::kFlame) return flame_table(data.flames[panel.capture]);
   if (panel.shown == ProfileTab::kRoofline) return data.points;
   if (panel.shown == ProfileTab::kLimits) return panel.by_module ? data.limit_modules : data.limit_nodes;
   if (panel.shown == ProfileTab::kQuery && panel.query.answer) return *panel.query.answer;

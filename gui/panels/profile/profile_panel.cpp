@@ -112,6 +112,9 @@ void draw_search(ProfilePanel& panel, const Ui& ui) {
   command_button(ui, "profile.fit", "\xef\x8c\x9e  Fit###fit");
   beside("Zoom to selection###zoom");
   command_button(ui, "profile.zoom", "Zoom to selection###zoom");
+  if (timeline.bookmarks.empty()) return;
+  beside(9 * em());
+  choose_bookmark(timeline);
 }
 
 void draw_timeline_tab(ProfilePanel& panel, const Ui& ui) {
@@ -121,9 +124,10 @@ void draw_timeline_tab(ProfilePanel& panel, const Ui& ui) {
   const auto low = ImGui::GetCursorScreenPos();
   draw_timeline(panel.timeline, *panel.data, ui, help);
   panel.picture.area(ui, low, {low.x + ImGui::GetContentRegionAvail().x, ImGui::GetCursorScreenPos().y});
-  faint_text(ui,
-             "wheel zooms, drag moves, Shift+drag or M marks, R explains what is marked, S goes to the "
-             "slowest, F fits, Z zooms");
+  faint_text(
+      ui,
+      "wheel zooms, drag moves, M marks, R explains it, S goes to the slowest, B sets a bookmark, F fits; "
+      "F1: all keys");
 }
 
 void draw_tabs(ProfilePanel& panel, const Ui& ui) {
@@ -132,16 +136,17 @@ void draw_tabs(ProfilePanel& panel, const Ui& ui) {
     ProfileTab tab;
     const char* title;
   };
-  for (const auto& [tab, title] :
-       {Tab{ProfileTab::kTimeline, "Timeline"}, Tab{ProfileTab::kKernels, "Kernels"},
-        Tab{ProfileTab::kGain, "Gain"}, Tab{ProfileTab::kRoofline, "Roofline"},
-        Tab{ProfileTab::kLimits, "Limits"}, Tab{ProfileTab::kQuery, "SQL"}}) {
+  for (const auto& [tab, title] : {Tab{ProfileTab::kTimeline, "Timeline"}, Tab{ProfileTab::kFlame, "Flame"},
+                                   Tab{ProfileTab::kKernels, "Kernels"}, Tab{ProfileTab::kGain, "Gain"},
+                                   Tab{ProfileTab::kRoofline, "Roofline"}, Tab{ProfileTab::kLimits, "Limits"},
+                                   Tab{ProfileTab::kQuery, "SQL"}}) {
     const bool raise = panel.raise == tab;
     if (!ImGui::BeginTabItem(title, nullptr, raise ? ImGuiTabItemFlags_SetSelected : 0)) continue;
     panel.shown = tab;
     if (tab == ProfileTab::kTimeline) draw_timeline_tab(panel, ui);
     const bool all = tab == ProfileTab::kTimeline || tab == ProfileTab::kQuery;
     if (!all) draw_span_line(panel, ui);
+    if (tab == ProfileTab::kFlame) draw_flame(panel, ui);
     if (tab == ProfileTab::kKernels) draw_kernels(panel, ui);
     if (tab == ProfileTab::kGain) draw_gain(panel, ui);
     if (tab == ProfileTab::kRoofline) draw_roofline(panel, ui);

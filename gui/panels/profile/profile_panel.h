@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gui/panels/profile/flame_view.h"
 #include "gui/panels/profile/query_view.h"
 #include "gui/panels/profile/span_view.h"
 #include "gui/panels/profile/timeline_panel.h"
@@ -31,8 +32,8 @@ struct ProfileForm {
   bool measure_peaks = false;  ///< of the machine, though they are known
 };
 
-enum class ProfileTab : std::uint8_t { kTimeline, kKernels, kGain, kRoofline, kLimits, kQuery };
-inline constexpr int kProfileTabs = 6;
+enum class ProfileTab : std::uint8_t { kTimeline, kKernels, kGain, kRoofline, kLimits, kQuery, kFlame };
+inline constexpr int kProfileTabs = 7;
 
 struct ProfilePanel {
   std::shared_ptr<Records> records;  ///< whose runs may have captures
@@ -43,6 +44,7 @@ struct ProfilePanel {
   TimelinePanel timeline;
   SpanPanel span;
   QueryPanel query;
+  FlamePanel flame;
   std::size_t capture = 0;     ///< whose kernels are listed
   std::size_t comparison = 0;  ///< which rival wide is compared with
   TableView kernels, nodes, points, limits;
@@ -69,6 +71,8 @@ void load_profile(const std::shared_ptr<ProfilePanel>& panel, Workbench& bench,
 void load_captures(const std::shared_ptr<ProfilePanel>& panel, Workbench& bench, std::int64_t run);
 void show_profile(ProfilePanel& panel, std::shared_ptr<ProfileData> data);
 
+/// A drop-down of the captures that are open.
+void choose_capture(ProfilePanel& panel);
 void draw_kernels(ProfilePanel& panel, const Ui& ui);
 void draw_gain(ProfilePanel& panel, const Ui& ui);
 void draw_roofline(ProfilePanel& panel, const Ui& ui);

@@ -11,19 +11,6 @@
 namespace wide::gui {
 namespace {
 
-void choose_capture(ProfilePanel& panel) {
-  const auto& data = explained(panel);
-  ImGui::SetNextItemWidth(8 * em());
-  const auto name = results::printable(data.traces[panel.capture].contender, 40);
-  if (!begin_combo("##capture", name)) return;
-  for (std::size_t i = 0; i < data.traces.size(); ++i) {
-    auto label = results::printable(data.traces[i].contender, 40);
-    label.append("##").append(std::to_string(i));
-    if (ImGui::Selectable(label.c_str(), i == panel.capture)) panel.capture = i;
-  }
-  ImGui::EndCombo();
-}
-
 void choose_comparison(ProfilePanel& panel) {
   auto& data = explained(panel);
   if (data.comparisons.size() < 2) return;
@@ -110,6 +97,19 @@ const std::set<std::string>& kernels_of(ProfilePanel& panel, const std::string& 
 }
 
 }  // namespace
+
+void choose_capture(ProfilePanel& panel) {
+  const auto& data = explained(panel);
+  ImGui::SetNextItemWidth(8 * em());
+  const auto name = results::printable(data.traces[panel.capture].contender, 40);
+  if (!begin_combo("##capture", name)) return;
+  for (std::size_t i = 0; i < data.traces.size(); ++i) {
+    auto label = results::printable(data.traces[i].contender, 40);
+    label.append("##").append(std::to_string(i));
+    if (ImGui::Selectable(label.c_str(), i == panel.capture)) panel.capture = i;
+  }
+  ImGui::EndCombo();
+}
 
 void draw_kernels(ProfilePanel& panel, const Ui& ui) {
   auto& data = explained(panel);

@@ -40,6 +40,11 @@ void select(TimelinePanel& panel, const ProfileData& data, const Ui& ui, std::op
 void keys(TimelinePanel& panel, const ProfileData& data, const Ui& ui) {
   if (ImGui::GetIO().WantTextInput) return;
   if (ImGui::IsKeyPressed(ImGuiKey_M, false)) ui.commands.run("profile.mark");
+  if (ImGui::IsKeyPressed(ImGuiKey_I, false)) mark_edge(panel, data, true);
+  if (ImGui::IsKeyPressed(ImGuiKey_O, false) && !ImGui::GetIO().KeyCtrl) mark_edge(panel, data, false);
+  if (ImGui::IsKeyPressed(ImGuiKey_B, false) && !ImGui::GetIO().KeyCtrl) ui.commands.run("profile.bookmark");
+  if (ImGui::IsKeyPressed(ImGuiKey_N))
+    ui.commands.run(ImGui::GetIO().KeyShift ? "profile.previous_bookmark" : "profile.next_bookmark");
   if (ImGui::IsKeyPressed(ImGuiKey_R, false)) ui.commands.run("profile.explain");
   if (ImGui::IsKeyPressed(ImGuiKey_S))
     ui.commands.run(ImGui::GetIO().KeyShift ? "profile.slower" : "profile.slowest");
@@ -185,6 +190,21 @@ void choose_node_of(TimelinePanel& panel, const ProfileData& data, Selection& se
   panel.seen = selection.revision;
 }
 
+void mark_edge(TimelinePanel& panel, const ProfileData& data, bool begin) {
+  const double length = static_cast<double>(data.timeline.length);
+  double from = std::max(0.0, panel.view.from()), to = std::min(panel.view.to(), length);
+  if (panel.selected) {
+    const auto& row = data.timeline.lanes[panel.selected->lane].rows[panel.selected->row];
+    from = static_cast<double>(row.start(panel.selected->index));
+    to = static_cast<double>(row.end(panel.selected->index));
+  }
+  auto marked = panel.measured.value_or(Measure{from, to});
+  (begin ? marked.from : marked.to) = begin ? from : to;
+  // Beyond the other edge that one goes along.
+  if (marked.from >= marked.to) marked = {from, to};
+  panel.measured = marked;
+}
+
 void draw_timeline(TimelinePanel& panel, const ProfileData& data, const Ui& ui, float below) {
   const auto room = ImGui::GetContentRegionAvail();
   const float ruler = 1.5F * em(), minimap = 2.2F * em(), gap = 0.3F * em();
@@ -213,6 +233,8 @@ void draw_timeline(TimelinePanel& panel, const ProfileData& data, const Ui& ui, 
   panel.scroll = std::clamp(panel.scroll, 0.0F, std::max(0.0F, panel.height - lanes));
   const auto layout = layout_of(panel, {low.x, low.y + ruler}, {low.x + width, low.y + ruler + lanes});
   panel.hovered = hovered ? place_under(panel, data, layout, ImGui::GetIO().MousePos) : std::nullopt;
+  panel.pointed =
+      hovered ? std::optional(panel.view.time_of(ImGui::GetIO().MousePos.x - low.x)) : std::nullopt;
   const bool still = ImGui::GetIO().MouseDragMaxDistanceSqr[0] < 9;
   if (ImGui::IsItemDeactivated() && still && !ImGui::GetIO().KeyShift) select(panel, data, ui, panel.hovered);
   if (hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) && panel.hovered) {
@@ -225,6 +247,7 @@ void draw_timeline(TimelinePanel& panel, const ProfileData& data, const Ui& ui, 
   draw_ruler(panel, ui, low, {low.x + width, low.y + ruler});
   draw_lanes(panel, data, ui, layout);
   draw_measure(panel, data, ui, layout);
+  draw_bookmarks(panel, ui, low, layout.high, ruler);
   if (panel.hovered && !ImGui::IsMouseDragging(ImGuiMouseButton_Left, 2)) tooltip_of(panel, data, ui);
   ImGui::SetCursorScreenPos({low.x, low.y + ruler + lanes + gap});
   draw_minimap_with_mouse(panel, data, ui, width, minimap);

@@ -13,6 +13,12 @@
 
 namespace wide::gui {
 
+/// A place to come back to.
+struct Bookmark {
+  double time = 0;   ///< nanoseconds
+  std::string name;  ///< of what was selected there; may be empty
+};
+
 struct TimelinePanel {
   TimeView view;
   bool fitted = false;  ///< false: shows everything at the next frame
@@ -28,7 +34,10 @@ struct TimelinePanel {
   std::vector<Block> blocks;                ///< kept to save allocations
   std::vector<std::vector<Block>> minimap;  ///< by lane, of a minimap of this width
   float minimap_width = 0;
-  std::size_t drawn = 0;  ///< rectangles of the last frame
+  std::size_t drawn = 0;                                ///< rectangles of the last frame
+  std::vector<Bookmark> bookmarks;                      ///< by time
+  std::size_t bookmark = static_cast<std::size_t>(-1);  ///< the one that was gone to last; beyond: none
+  std::optional<double> pointed;                        ///< time under the mouse, in this frame
 };
 
 /// Forgets all that belongs to another trace.
@@ -48,6 +57,17 @@ void choose_node_of(TimelinePanel& panel, const ProfileData& data, Selection& se
 /// A table whose first column is a node: its rows and the selected node are one.
 void draw_nodes(const Ui& ui, Table& table, TableView& view, const char* id);
 
+/// At what is selected, else under the mouse, else in the middle of what is in sight; takes away what is
+/// there.
+void toggle_bookmark(TimelinePanel& panel, const ProfileData& data);
+/// False where there is none.
+bool go_to_bookmark(TimelinePanel& panel, bool forwards);
+void show_bookmark(TimelinePanel& panel, std::size_t which);
+/// A drop-down of them.
+void choose_bookmark(TimelinePanel& panel);
+/// Begin or end of what is marked: that of what is selected, else the edge of what is in sight.
+void mark_edge(TimelinePanel& panel, const ProfileData& data, bool begin);
+
 // For drawing.
 
 /// Places of lanes and rows on the screen, in pixels.
@@ -61,6 +81,7 @@ struct LaneLayout {
 /// Top of each lane's header; one more than lanes: the end of the last.
 std::vector<float> lane_tops(const Timeline& timeline, const LaneLayout& layout);
 void draw_ruler(const TimelinePanel& panel, const Ui& ui, ImVec2 low, ImVec2 high);
+void draw_bookmarks(const TimelinePanel& panel, const Ui& ui, ImVec2 low, ImVec2 high, float ruler);
 void draw_lanes(TimelinePanel& panel, const ProfileData& data, const Ui& ui, const LaneLayout& layout);
 void draw_measure(const TimelinePanel& panel, const ProfileData& data, const Ui& ui,
                   const LaneLayout& layout);

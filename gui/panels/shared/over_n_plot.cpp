@@ -114,8 +114,8 @@ void draw_crossings(const Series& series, const ImVec4& colour) {
 }
 
 void draw_series(const Ui& ui, const Series& series, std::size_t index, OverN what) {
-  constexpr std::array kMarkers = {ImPlotMarker_Circle, ImPlotMarker_Square, ImPlotMarker_Diamond,
-                                   ImPlotMarker_Up,     ImPlotMarker_Down,   ImPlotMarker_Left};
+  constexpr std::array kShapes = {ImPlotMarker_Circle, ImPlotMarker_Square, ImPlotMarker_Diamond,
+                                  ImPlotMarker_Up,     ImPlotMarker_Down,   ImPlotMarker_Left};
   const auto colour = ui.theme.of_series(index);
   const auto drawn = logarithms(series);
   const auto count = static_cast<int>(drawn.x.size());
@@ -125,7 +125,7 @@ void draw_series(const Ui& ui, const Series& series, std::size_t index, OverN wh
   if (count > 0)
     ImPlot::PlotLine(series.title.c_str(), drawn.x.data(), drawn.y.data(), count,
                      ImPlotSpec(ImPlotProp_LineColor, colour, ImPlotProp_LineWeight, 2.0F, ImPlotProp_Marker,
-                                kMarkers[index % kMarkers.size()], ImPlotProp_MarkerSize, 0.28F * em(),
+                                kShapes[index % kShapes.size()], ImPlotProp_MarkerSize, 0.28F * em(),
                                 ImPlotProp_MarkerFillColor, colour, ImPlotProp_MarkerLineColor, colour));
   draw_bars(ui, series, drawn, colour);
   if (is_speedup(what)) draw_crossings(series, colour);
@@ -175,9 +175,10 @@ void draw_nearest(const std::vector<Series>& all, OverN what) {
 bool choose_over_n(OverNPlot& plot) {
   auto which = static_cast<int>(plot.what);
   ImGui::SetNextItemWidth(11 * em());
-  if (!combo("##over_n", which,
-             {name(OverN::kOverEager), name(OverN::kOverBestRival), name(OverN::kTime),
-              name(OverN::kThroughput), name(OverN::kMemory)}))
+  if (!combo(
+          "##over_n", which,
+          {name(OverN::kOverEager), name(OverN::kOverBestRival), name(OverN::kTime), name(OverN::kThroughput),
+           name(OverN::kWeights), name(OverN::kActivations), name(OverN::kMemory)}))
     return false;
   plot.what = static_cast<OverN>(which);
   plot.fit = true;
@@ -187,12 +188,15 @@ bool choose_over_n(OverNPlot& plot) {
 void draw_over_n(OverNPlot& plot, const Ui& ui, float height) {
   const bool points =
       std::any_of(plot.series.begin(), plot.series.end(), [](const Series& one) { return !one.n.empty(); });
-  if (!points && plot.what == OverN::kMemory)
-    return faint_text(ui, "No peak memory is stored with these cases.");
-  if (plot.what == OverN::kMemory) {
-    constexpr const char* kOfWhat =
-        "Of the whole process that measured: libraries and rivals too; on a GPU, of its memory.";
-    faint_text(ui, kOfWhat);
+  if (!points && is_memory(plot.what))
+    return faint_text(ui, "No memory of this kind is stored with these cases.");
+  if (is_memory(plot.what)) {
+    faint_text(
+        ui, plot.what == OverN::kWeights
+                ? "Of all members as they are kept: what is equal or tied counts once."
+            : plot.what == OverN::kActivations
+                ? "Values of a pass that are alive at once, all members, by the plan."
+                : "Of the whole process that measured: libraries and rivals too; on a GPU, of its memory.");
     height = std::max(4 * em(), height - ImGui::GetTextLineHeightWithSpacing());
   }
   // New cases bring everything into view; apart from that the person's zoom stays.

@@ -1,11 +1,16 @@
 #include "gui/panels/shared/plot_export.h"
 
+#include <memory>
+
+#include "app/temporary_folder.h"
 #include "gui/icons.h"
 #include "gui/panels/shared/choices.h"
+#include "gui/panels/shared/picture_clipboard.h"
 
 namespace wide::gui {
 namespace {
 
+constexpr const char* kPicture = "plot.png";
 constexpr const char* kLabel = "\xef\x95\xae  Plot###export_plot";
 
 void add_file(Workbench& bench, const PlotExport& plot, const char* ending, const char* format,
@@ -36,6 +41,32 @@ void add_copy(Workbench& bench, const PlotExport& plot, const char* ending, cons
                       .refuse = plot.refuse});
 }
 
+// A picture of the screen goes to the clipboard by way of a file.
+void copy_from(Workbench& bench, const std::string& what,
+               const std::shared_ptr<app::TemporaryFolder>& folder) {
+  bench.jobs.start(Lane::kFiles, "Copying " + what, [&bench, what, folder](const JobContext&) -> Apply {
+    copy_picture(folder->path() / kPicture);
+    return [&bench, what] { bench.notices.post(Level::kInfo, "Copied", what + " as a picture"); };
+  });
+}
+
+void add_copy_picture(Workbench& bench, const PlotExport& plot) {
+  bench.commands.add({.id = plot.id + "_copy_png",
+                      .title = "Copy " + plot.what + " as a picture",
+                      .icon = icon::kCopy,
+                      .run =
+                          [&bench, picture = plot.picture, what = plot.what](const std::string&) {
+                            const auto folder = std::make_shared<app::TemporaryFolder>("widebench-picture");
+                            picture->want(folder->path() / kPicture,
+                                          [&bench, what, folder] { copy_from(bench, what, folder); });
+                          },
+                      .refuse =
+                          [refuse = plot.refuse] {
+                            const auto reason = refuse ? refuse() : std::string();
+                            return reason.empty() ? cannot_copy_pictures() : reason;
+                          }});
+}
+
 }  // namespace
 
 void add_plot_exports(Workbench& bench, const PlotExport& plot) {
@@ -53,17 +84,21 @@ void add_plot_exports(Workbench& bench, const PlotExport& plot) {
   add_file(bench, plot, "csv", "CSV", plot.csv);
   add_copy(bench, plot, "svg", "SVG", plot.svg);
   add_copy(bench, plot, "csv", "CSV", plot.csv);
+  add_copy_picture(bench, plot);
 }
 
 void draw_plot_exports(const Ui& ui, const std::string& id) {
   beside(kLabel);
   if (ImGui::Button(kLabel)) ImGui::OpenPopup("plot_exports");
   if (!ImGui::BeginPopup("plot_exports")) return;
-  for (const char* ending : {"_svg", "_png", "_csv", "_copy_svg", "_copy_csv"}) {
+  for (const char* ending : {"_svg", "_png", "_csv", "_copy_svg", "_copy_csv", "_copy_png"}) {
     const auto* command = ui.commands.find(id + ending);
-    if (command != nullptr &&
-        ImGui::MenuItem(command->title.c_str(), nullptr, false, ui.commands.refusal(id + ending).empty()))
-      ui.commands.run(id + ending);
+    if (command == nullptr) continue;
+    const auto reason = ui.commands.refusal(id + ending);
+    if (ImGui::MenuItem(command->title.c_str(), nullptr, false, reason.empty())) ui.commands.run(id + ending);
+    if (!reason.empty() &&
+        ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled | ImGuiHoveredFlags_ForTooltip))
+      tooltip(reason);
   }
   ImGui::EndPopup();
 }

@@ -20,7 +20,8 @@ struct PlotExport {
   std::function<std::string()> refuse;  ///< why there is nothing to export; empty text: there is
 };
 
-/// Adds ID_svg, ID_png, ID_csv (which write where their argument says, or ask) and ID_copy_svg, ID_copy_csv.
+/// Adds ID_svg, ID_png, ID_csv (which write where their argument says, or ask) and ID_copy_svg, ID_copy_csv,
+/// ID_copy_png.
 void add_plot_exports(Workbench& bench, const PlotExport& plot);
 
 /// A button that offers them.

@@ -25,6 +25,7 @@ struct Wish {
   std::filesystem::path file;
   int x, y, width, height;  ///< in pixels of the frame buffer, from below
   Notices* notices;
+  std::function<void()> written = {};
 };
 
 std::vector<unsigned char> read_pixels(const Wish& wish) {
@@ -54,7 +55,9 @@ void take(const ImDrawList*, const ImDrawCmd* command) {
   const auto pixels = read_pixels(wish);
   const bool written = !pixels.empty() && stbi_write_png(wish.file.c_str(), wish.width, wish.height, 4,
                                                          pixels.data(), wish.width * 4) != 0;
-  if (written) {
+  if (written && wish.written) {
+    wish.written();
+  } else if (written) {
     wish.notices->post(Level::kInfo, "Written", shown_path(wish.file));
   } else {
     wish.notices->post(Level::kError, "The picture could not be written",
@@ -64,8 +67,9 @@ void take(const ImDrawList*, const ImDrawCmd* command) {
 
 }  // namespace
 
-void Snapshot::want(std::filesystem::path file) {
+void Snapshot::want(std::filesystem::path file, std::function<void()> written) {
   file_ = std::move(file);
+  written_ = std::move(written);
   frames_ = 3;
 }
 
@@ -81,8 +85,8 @@ void Snapshot::area(const Ui& ui, ImVec2 low, ImVec2 high) {
   const float under = std::min(bottom, (high.y - viewport->Pos.y) * scale.y);
   const float top = std::max(0.0F, (low.y - viewport->Pos.y) * scale.y);
   if (right - left < 1 || under - top < 1) return;
-  auto wish = std::make_unique<Wish>(
-      Wish{file_, pixel(left), pixel(bottom - under), pixel(right - left), pixel(under - top), &ui.notices});
+  auto wish = std::make_unique<Wish>(Wish{file_, pixel(left), pixel(bottom - under), pixel(right - left),
+                                          pixel(under - top), &ui.notices, written_});
   ImGui::GetForegroundDrawList()->AddCallback(take, wish.release());
 }
 

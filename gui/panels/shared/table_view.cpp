@@ -175,7 +175,7 @@ void verdict_text(const Ui& ui, std::string_view word) {
 
 void draw_filter(const Ui& ui, Table& table, TableView& view, const char* id) {
   ImGui::SetNextItemWidth(
-      std::min(18 * em(), std::max(6 * em(), ImGui::GetContentRegionAvail().x - 9 * em())));
+      std::min(18 * em(), std::max(6 * em(), ImGui::GetContentRegionAvail().x - 11 * em())));
   std::string hint = icon::kFilter;
   hint.append("  filter");
   if (ImGui::InputTextWithHint(id, hint.c_str(), &view.filter)) table.filter(view.filter);
@@ -186,6 +186,10 @@ void draw_filter(const Ui& ui, Table& table, TableView& view, const char* id) {
     for (const auto& column : table.columns()) text.append(" ").append(column.key);
     tooltip(text);
   }
+  ImGui::SameLine();
+  if (ImGui::Button((std::string(icon::kColumns) + "###columns" + id).c_str())) view.choose = true;
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip))
+    tooltip("Which columns are shown. A heading that is dragged moves its column.");
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
   const auto count = [](std::size_t rows) { return show_count({static_cast<double>(rows)}); };
@@ -211,11 +215,16 @@ std::optional<std::size_t> draw_table(const Ui& ui, Table& table, TableView& vie
   for (const auto& column : table.columns()) {
     ImGuiTableColumnFlags flags = ImGuiTableColumnFlags_None;
     if (column.kind != CellKind::kText) flags |= ImGuiTableColumnFlags_PreferSortDescending;
+    // Room for what says something: sideways scrolling is the last resort.
+    const auto index = static_cast<std::size_t>(&column - table.columns().data());
+    if (index > 0 && table.rows() > 0 && table.is_empty(index)) flags |= ImGuiTableColumnFlags_Disabled;
+    if (&column == &table.columns().front()) flags |= ImGuiTableColumnFlags_NoHide;  // what is clicked
     ImGui::TableSetupColumn(column.title.c_str(), flags);
   }
   ImGui::TableSetupScrollFreeze(1, 1);
   fit_columns(table, view);
   apply_sorting(table);
+  if (std::exchange(view.choose, false)) ImGui::TableOpenContextMenu(-1);
   draw_headings(table);
   reveal(table, view, options);
   const double most = options.bars.empty() ? 0 : scale_of_bars(table, options);

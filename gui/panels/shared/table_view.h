@@ -16,6 +16,7 @@ struct TableView {
   std::string filter;
   std::string revealed;  ///< TableOptions::reveal that was scrolled to
   bool refit = false;    ///< cells were changed: columns are to be made as wide as they are
+  bool choose = false;   ///< offers which columns are shown, in the next frame
 };
 
 /// A column of numbers with a bar behind each; all such columns of a table have one scale.
@@ -36,7 +37,8 @@ struct TableOptions {
   std::vector<TableBar> bars = {};
 };
 
-/// Filter line with what could not be understood, and how many rows are shown.
+/// Filter line with what could not be understood, how many rows are shown, and a button for which columns
+/// are: the window keeps them with its layout.
 void draw_filter(const Ui& ui, Table& table, TableView& view, const char* id = "##filter");
 
 /// The row that was clicked in this frame. A right click copies a cell, a row or all that is shown.

@@ -48,6 +48,15 @@ void add_running(const Shared& panel, Workbench& bench) {
                             start_sweep(panel, bench);
                           },
                       .refuse = [panel, &bench] { return cannot_start(panel, bench); }});
+  bench.commands.add({.id = "sweep.gate",
+                      .title = "Gate: hold a sweep against a baseline…",
+                      .menu = "Run",
+                      .icon = icon::kProve,
+                      .run = [panel, &bench](const std::string& baseline) {
+                        if (!baseline.empty()) panel->form.gate.baseline = baseline;
+                        panel->open_gate = true;
+                        bench.show("sweep");
+                      }});
   bench.commands.add({.id = "sweep.start_small",
                       .title = "Measure the small sweep (preset ci)",
                       .run =

@@ -201,6 +201,7 @@ void draw_form(SweepPanel& panel, Workbench& bench, const Ui& ui) {
     draw_axes(panel, bench, ui);
     ImGui::EndTable();
   }
+  draw_gate_form(panel, bench, ui);
   check_form(panel, bench);
   if (panel.counted) {
     if (const auto text = remark(*panel.counted); !text.empty()) faint_text(ui, text);

@@ -22,6 +22,7 @@ void draw_actions(SweepPanel& panel, const Ui& ui) {
       label.append(": ")
           .append(show_count({static_cast<double>(panel.cases)}))
           .append(panel.cases == 1 ? " case" : " cases");
+    if (!panel.form.gate.baseline.empty()) label.append(", then the gate");
     ImGui::PushStyleColor(ImGuiCol_Button, faded(ui.theme.accent, 0.35F));
     command_button(ui, "sweep.start", label.append("###start").c_str());
     ImGui::PopStyleColor();
@@ -49,7 +50,7 @@ void draw_exports(const Ui& ui) {
   ImGui::EndPopup();
 }
 
-void draw_headline(SweepPanel& panel, const Ui& ui) {
+void draw_headline(SweepPanel& panel, Workbench& bench, const Ui& ui) {
   const auto& run = panel.run->run;
   ImGui::AlignTextToFramePadding();
   ImGui::PushFont(ui.fonts.bold, 0);
@@ -67,6 +68,7 @@ void draw_headline(SweepPanel& panel, const Ui& ui) {
   draw_plot_exports(ui, "sweep.plot");
   beside("\xef\x95\xae  Table");
   draw_exports(ui);
+  draw_gate_verdict(panel, bench, ui);
   if (panel.unreliable > 0) {
     std::string text = show_count({static_cast<double>(panel.unreliable)});
     text.append(panel.unreliable == 1 ? " case is " : " cases are ").append(results::kUnreliable);
@@ -114,7 +116,8 @@ void draw(SweepPanel& panel, Workbench& bench, const Ui& ui) {
     panel.asked = true;
     ui.commands.run("sweep.show_run");
   }
-  ImGui::SetNextItemOpen(panel.run == nullptr && !panel.fold, panel.fold ? ImGuiCond_Always : ImGuiCond_Once);
+  ImGui::SetNextItemOpen(panel.open_gate || (panel.run == nullptr && !panel.fold),
+                         panel.fold || panel.open_gate ? ImGuiCond_Always : ImGuiCond_Once);
   panel.fold = false;
   if (ImGui::CollapsingHeader("What to measure###form")) {
     draw_form(panel, bench, ui);
@@ -130,7 +133,7 @@ void draw(SweepPanel& panel, Workbench& bench, const Ui& ui) {
         "sweep.start_small", "Measure the small sweep");
   } else {
     ImGui::Separator();
-    draw_headline(panel, ui);
+    draw_headline(panel, bench, ui);
     const float room = ImGui::GetContentRegionAvail().y;
     if (!panel.plot.series.empty()) draw_over_n(panel.plot, ui, std::max(10 * em(), 0.52F * room));
     draw_cases(panel, ui);

@@ -34,7 +34,8 @@ struct SweepPanel {
   std::vector<app::SubjectInfo> subjects;
   std::vector<Choice> presets;
 
-  bool fold = false;  ///< the form makes room for what is measured
+  bool fold = false;       ///< the form makes room for what is measured
+  bool open_gate = false;  ///< the form is to be unfolded, and the part about the gate
 
   // What runs.
   std::uint64_t job = 0;
@@ -46,6 +47,8 @@ struct SweepPanel {
   std::size_t broken = 0;        ///< cases that failed their proof or could not run
   std::size_t unreliable = 0;    ///< cases that passed and whose times allow no verdict
   std::string counted_verdicts;  ///< "pass 41, fail 2"
+  GateSaid gate;                 ///< of the run that was held against a baseline last
+  std::string gated_against;     ///< that baseline
   bool asked = false;            ///< whether the newest run of the database was looked for
   TableView view;
   SaveDialog save;
@@ -77,5 +80,8 @@ void show_run(SweepPanel& panel, std::shared_ptr<RunData> run);
 void plot_run(SweepPanel& panel);
 
 void draw_form(SweepPanel& panel, Workbench& bench, const Ui& ui);
+void draw_gate_form(SweepPanel& panel, Workbench& bench, const Ui& ui);
+/// Of the run that is shown; nothing where it was held against none.
+void draw_gate_verdict(const SweepPanel& panel, Workbench& bench, const Ui& ui);
 
 }  // namespace wide::gui

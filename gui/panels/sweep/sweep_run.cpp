@@ -53,8 +53,11 @@ Apply measure(const Sweep& sweep, const Shared& panel, Notices* notices, const J
   const auto run = progress.run > 0 ? read_quietly(sweep.database, progress.run) : nullptr;
   const bool failed = !end.cancelled && end.code != kDone && end.code != kRegression &&
                       end.code != kInconclusive && end.code != kWrongNumbers;
-  context.post([panel, run] {
+  auto said = read_gate(end.output);
+  said.run = progress.run;
+  context.post([panel, run, said] {
     ++panel->records->revision;
+    panel->gate = said;
     if (run) show_run(*panel, run);
   });
   if (end.cancelled) throw JobCancelled();
@@ -65,6 +68,8 @@ Apply measure(const Sweep& sweep, const Shared& panel, Notices* notices, const J
 void start(const Shared& panel, Workbench& bench, Sweep sweep) {
   panel->progress = {};
   panel->fold = true;
+  panel->gate = {};
+  panel->gated_against = panel->form.gate.baseline;
   auto* notices = &bench.notices;
   auto title = sweep.title;
   panel->job =
@@ -74,8 +79,11 @@ void start(const Shared& panel, Workbench& bench, Sweep sweep) {
                          return [panel, notices, apply] {
                            if (apply) apply();
                            if (!panel->run) return;
-                           const auto text = totals(panel->run->cases);
-                           if (panel->broken > 0) {
+                           auto text = totals(panel->run->cases);
+                           if (!panel->gate.verdict.empty()) text += "; gate: " + panel->gate.verdict;
+                           if (panel->gate.verdict == "regressed") {
+                             notices->post(Level::kError, "Slower than the baseline", text);
+                           } else if (panel->broken > 0) {
                              notices->post(Level::kError, "Cases failed: they have no speed-up", text);
                            } else {
                              notices->post(Level::kInfo, "The sweep is done", text);

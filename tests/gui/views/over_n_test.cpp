@@ -61,6 +61,15 @@ TEST(OverN, EveryQuantityHasItsIntervalAndUnit) {
   EXPECT_EQ(only(OverN::kMemory), "38.0 MB [38.0, 38.0]");
   record.peak_memory_bytes.reset();
   EXPECT_TRUE(series_over_n(std::span(&record, 1), OverN::kMemory).empty());
+  for (const auto what : {OverN::kWeights, OverN::kActivations}) {
+    EXPECT_TRUE(is_memory(what));
+    EXPECT_TRUE(series_over_n(std::span(&record, 1), what).empty());  // of an older version
+  }
+  record.plan = {{"weight_bytes", 12'000'000}, {"activation_bytes", 3'400'000}};
+  EXPECT_EQ(only(OverN::kWeights), "12.0 MB [12.0, 12.0]");
+  EXPECT_EQ(only(OverN::kActivations), "3.40 MB [3.40, 3.40]");
+  record.plan["weight_bytes"] = "many";
+  EXPECT_TRUE(series_over_n(std::span(&record, 1), OverN::kWeights).empty());
 }
 
 TEST(OverN, WhatDidNotPassHasNoPointAndWhatIsNoisyIsMarked) {

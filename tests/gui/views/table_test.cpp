@@ -191,5 +191,25 @@ TEST(Table, AHundredThousandRowsAreSortedAndFilteredWithinAFrame) {
   RecordProperty("worst_ms", std::to_string(worst));
 }
 
+// Columns in which no row says anything take no room.
+TEST(Table, KnowsWhichColumnsAreEmpty) {
+  Table table({{"name", "name"}, {"tags", "tags"}, {"time", "time", CellKind::kInterval, show_time}});
+  for (int i = 0; i < 3; ++i) {
+    const auto row = table.add_row();
+    table.set(row, 0, "a");
+    table.set(row, 1, "");
+    table.set(row, 2, std::numeric_limits<double>::quiet_NaN());
+  }
+  EXPECT_FALSE(table.is_empty(0));
+  EXPECT_TRUE(table.is_empty(1));
+  EXPECT_TRUE(table.is_empty(2));
+  table.set(1, 1, "nightly");
+  table.set(2, 2, Interval{3, 2, 4});
+  EXPECT_FALSE(table.is_empty(1));
+  EXPECT_FALSE(table.is_empty(2));
+  table.clear();
+  EXPECT_TRUE(table.is_empty(0) && table.is_empty(1) && table.is_empty(2));
+}
+
 }  // namespace
 }  // namespace wide::gui
