@@ -23,6 +23,7 @@ GENERATED = {"build_commit.h", "source_digest.h"}  # headers that the build writ
 # "core" is all rooms of core.
 MAY_INCLUDE = {
     "formats": set(),
+    "processes": {"formats"},
     "profiler": {"formats"},
     "results": {"formats", "profiler"},
     "core/aten": {"formats"},
@@ -39,13 +40,13 @@ MAY_INCLUDE = {
     "primitives": {"core/aten", "core/eager", "core/strategy"},
     "python/binding": {"core", "formats"},
     "cuda": {"core", "profiler"},
-    "presets": {"formats", "profiler", "results"},
+    "presets": {"formats", "processes", "profiler", "results"},
     "presets/zoo": {"core", "formats"},
     "app/capture": {"core", "formats", "profiler"},
-    "app": {"app/capture", "core", "cuda", "formats", "presets", "presets/zoo", "primitives", "profiler", "results"},
+    "app": {"app/capture", "core", "cuda", "formats", "presets", "presets/zoo", "primitives", "processes", "profiler", "results"},
     "app/cli": {"app", "app/capture", "core", "formats", "presets", "presets/zoo", "profiler", "results"},
-    "gui/views": {"app", "formats", "presets", "profiler", "results"},
-    "gui": {"app", "formats", "gui/views", "presets", "profiler", "results"},
+    "gui/views": {"app", "formats", "presets", "processes", "profiler", "results"},
+    "gui": {"app", "formats", "gui/views", "presets", "processes", "profiler", "results"},
 }
 
 
