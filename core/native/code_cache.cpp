@@ -37,14 +37,16 @@ std::optional<Bytes> object_in(const std::string& key, const Bytes& file) {
   return Bytes(object.begin(), object.end());
 }
 
-// From memory that nothing can change any more: what was checked is what is loaded.
+// From memory that nothing can change any more: what was checked is what is loaded. The loader knows
+// libraries by their paths, so that the memory stays open, and its number taken, as long as the library is
+// loaded.
 Code function_in(std::span<const std::byte> object, const char* name) {
-  const auto memory = sealed_memory(object);
-  if (!memory.open()) return {nullptr, "no memory for code can be had"};
-  const auto path = "/proc/self/fd/" + std::to_string(memory.get());
+  auto memory = std::make_shared<Descriptor>(sealed_memory(object));
+  if (!memory->open()) return {nullptr, "no memory for code can be had"};
+  const auto path = "/proc/self/fd/" + std::to_string(memory->get());
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return {nullptr, "what the compiler made cannot be loaded"};
-  const std::shared_ptr<void> owner(library, [](void* loaded) { ::dlclose(loaded); });
+  const std::shared_ptr<void> owner(library, [memory](void* loaded) { ::dlclose(loaded); });
   void* const function = ::dlsym(library, name);
   if (function == nullptr) return {nullptr, "what the compiler made has no kernel in it"};
   return {std::shared_ptr<void>(owner, function), {}};

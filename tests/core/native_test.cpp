@@ -341,6 +341,14 @@ TEST_F(NativeCode, TheCompilerIsToldNothingThatWeWereTold) {
   EXPECT_EQ(refusal.find("LD_PRELOAD"), refusal.npos) << refusal;
 }
 
+// The loader takes a path that it knows for the library that it knows.
+TEST_F(NativeCode, OneCodeIsNotTakenForAnother) {
+  auto own = cache();
+  std::vector<Code> all;
+  for (int i = 0; i < 5; ++i) all.push_back(find(own, i));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(call(all[static_cast<std::size_t>(i)]), i);
+}
+
 TEST_F(NativeCode, ThreadsShareOneCache) {
   auto own = cache();
   std::vector<std::thread> threads;

@@ -284,7 +284,8 @@ TEST(CompiledGroup, RandomGroupsAreTheSameInEveryWay) {
         ASSERT_TRUE(code.function) << code.refusal;
         const auto compiled = groups[i].compiled(code.function);
         const auto program = groups[i].program(level);
-        ASSERT_TRUE(same(program.run(groups[i].operands, &compiled), program.run(groups[i].operands)));
+        ASSERT_TRUE(same(program.run(groups[i].operands, &compiled), program.run(groups[i].operands)))
+            << groups[i].operands;
         for (const auto& input : groups[i].inputs) of_masks += input.mask, of_numbers += input.number;
       }
     }
