@@ -6,6 +6,7 @@
 #include "app/devices.h"
 #include "build_commit.h"
 #include "core/eager/operators.h"
+#include "core/native/code_cache.h"
 #include "core/strategy/primitive.h"
 #include "core/strategy/sequential.h"
 #include "presets/zoo/zoo.h"
@@ -35,7 +36,12 @@ std::vector<PrimitiveInfo> primitive_list() {
 }
 
 std::map<std::string, std::string> libraries() {
-  return {{"libtorch", TORCH_VERSION}, {"kernels", std::string(kernels::instruction_set())}};
+  const auto& compiler = native::Compiler::of_this_machine();
+  return {
+      {"libtorch", TORCH_VERSION},
+      {"kernels", std::string(kernels::instruction_set())},
+      {"compiler", compiler.program.empty() ? "none, groups of operators are interpreted: " + compiler.refusal
+                                            : compiler.program.string()}};
 }
 
 }  // namespace
@@ -49,7 +55,9 @@ Engine engine() {
   result.primitives = primitive_list;
   result.devices = known_devices;
   result.libraries = libraries;
-  result.caches = [] { return std::vector<CacheInfo>(); };
+  result.caches = [] {
+    return std::vector<CacheInfo>{{"kernels", native::CodeCache::of_this_user().folder().string()}};
+  };
   return result;
 }
 

@@ -16,7 +16,7 @@
 #include "app/exit_code.h"
 #include "formats/document.h"
 #include "formats/fault.h"
-#include "presets/process.h"
+#include "processes/process.h"
 #include "results/table.h"
 
 namespace wide::app {
@@ -94,14 +94,14 @@ bool reaped_within(pid_t pid, std::chrono::milliseconds limit, int* status = nul
 }
 
 /// Why the check did not succeed.
-std::string failure(const presets::ProcessOutcome& outcome) {
+std::string failure(const processes::ProcessOutcome& outcome) {
   const auto end = outcome.errors.find_last_not_of("\r\n");
   const auto begin = end == outcome.errors.npos ? 0 : outcome.errors.find_last_of('\n', end) + 1;
   const auto last_line = results::printable(outcome.errors.substr(begin, end + 1 - begin), 300);
   switch (outcome.end) {
-    case presets::ProcessEnd::kSignalled:
-      return "it was killed by " + presets::signal_name(outcome.code);
-    case presets::ProcessEnd::kTimedOut:
+    case processes::ProcessEnd::kSignalled:
+      return "it was killed by " + processes::signal_name(outcome.code);
+    case processes::ProcessEnd::kTimedOut:
       return "it gave no answer within " + std::to_string(static_cast<int>(kCheckSeconds)) + " s";
     default:
       return last_line.empty() ? "it ended with code " + std::to_string(outcome.code) : last_line;
@@ -117,8 +117,8 @@ std::vector<std::string> peer_command() {
 void check_peers(const std::string& device) {
   auto command = peer_command();
   command.insert(command.end(), {"--check", device});
-  const auto outcome = presets::run_process({.argv = command, .timeout_seconds = kCheckSeconds});
-  if (outcome.end == presets::ProcessEnd::kExited && outcome.code == 0) return;
+  const auto outcome = processes::run_process({.argv = command, .timeout_seconds = kCheckSeconds});
+  if (outcome.end == processes::ProcessEnd::kExited && outcome.code == 0) return;
   throw CannotMeasure("peers", "the Python rivals cannot run in " + command[0] + ": " + failure(outcome) +
                                    "; scripts/setup --profile full installs a Python torch, or set "
                                    "WIDEBENCH_PYTHON to the path of a Python that has torch and safetensors");
@@ -155,7 +155,7 @@ std::string PeerProcess::ending() {
   int status = 0;
   if (pid_ > 0 && reaped_within(pid_, std::chrono::milliseconds(500), &status)) {
     pid_ = -1;
-    ended_ = WIFSIGNALED(status) ? "was killed by " + presets::signal_name(WTERMSIG(status))
+    ended_ = WIFSIGNALED(status) ? "was killed by " + processes::signal_name(WTERMSIG(status))
                                  : "has ended with code " + std::to_string(WEXITSTATUS(status));
   }
   return ended_;

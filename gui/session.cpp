@@ -14,7 +14,7 @@
 #include "formats/file.h"
 #include "gui/paths.h"
 #include "gui/workbench.h"
-#include "presets/process.h"
+#include "processes/process.h"
 
 namespace wide::gui {
 namespace {
@@ -249,7 +249,7 @@ void Workbench::measure() {
                std::atomic<int> stop = 0;
                const auto begun = std::chrono::steady_clock::now();
                double shown = -1;
-               presets::ProcessTask task{.argv = argv, .timeout_seconds = 600, .stop = &stop};
+               processes::ProcessTask task{.argv = argv, .timeout_seconds = 600, .stop = &stop};
                task.waiting = [&] {
                  if (context.cancelled()) stop = 2;
                  const double seconds =
@@ -258,9 +258,9 @@ void Workbench::measure() {
                  shown = seconds;
                  context.progress(-1, "in a process of its own");
                };
-               const auto outcome = presets::run_process(task);
+               const auto outcome = processes::run_process(task);
                context.check();
-               if (outcome.end != presets::ProcessEnd::kExited || outcome.code != 0) {
+               if (outcome.end != processes::ProcessEnd::kExited || outcome.code != 0) {
                  throw Error("plan", "the process ended with " + std::to_string(outcome.code) + ": " +
                                          outcome.errors);
                }

@@ -15,8 +15,8 @@
 #include <optional>
 
 #include "formats/document.h"
-#include "presets/process.h"
 #include "presets/worker.h"
+#include "processes/process.h"
 #include "results/report.h"
 #include "results/table.h"
 
@@ -58,7 +58,8 @@ CaseRecord with(CaseRecord record, Verdict verdict, std::string reason) {
   return record;
 }
 
-CaseRecord of_signal(const CaseSpec& spec, const ProcessOutcome& outcome, std::optional<long> kills_before) {
+CaseRecord of_signal(const CaseSpec& spec, const processes::ProcessOutcome& outcome,
+                     std::optional<long> kills_before) {
   const auto kills = kernel_oom_kills();
   if (outcome.code == SIGKILL && (!kills || !kills_before || *kills > *kills_before)) {
     return with(record_of(spec), Verdict::kOom,
@@ -67,12 +68,13 @@ CaseRecord of_signal(const CaseSpec& spec, const ProcessOutcome& outcome, std::o
   if (outcome.code == SIGABRT && outcome.errors.find("bad_alloc") != outcome.errors.npos) {
     return with(record_of(spec), Verdict::kOom, "memory ran out" + last_words(outcome.errors));
   }
-  return with(record_of(spec), Verdict::kError,
-              "the worker was killed by " + signal_name(outcome.code) + last_words(outcome.errors));
+  return with(
+      record_of(spec), Verdict::kError,
+      "the worker was killed by " + processes::signal_name(outcome.code) + last_words(outcome.errors));
 }
 
 // The record that the worker sent, checked against what it was asked.
-CaseRecord of_answer(const CaseSpec& spec, const ProcessOutcome& outcome) {
+CaseRecord of_answer(const CaseSpec& spec, const processes::ProcessOutcome& outcome) {
   const auto expected = record_of(spec);
   if (outcome.result.empty()) {
     return with(
@@ -102,22 +104,22 @@ CaseRecord of_answer(const CaseSpec& spec, const ProcessOutcome& outcome) {
   }
 }
 
-CaseRecord judge(const CaseSpec& spec, const ProcessOutcome& outcome, double timeout,
+CaseRecord judge(const CaseSpec& spec, const processes::ProcessOutcome& outcome, double timeout,
                  std::optional<long> kills) {
   switch (outcome.end) {
-    case ProcessEnd::kTimedOut:
+    case processes::ProcessEnd::kTimedOut:
       return with(record_of(spec), Verdict::kTimeout,
                   "no result within " + whole_seconds(timeout) +
                       ", the worker was killed; --timeout gives it longer");
-    case ProcessEnd::kUnkillable:
+    case processes::ProcessEnd::kUnkillable:
       return with(record_of(spec), Verdict::kTimeout,
                   "the worker does not end even by SIGKILL; it hangs in the kernel or a driver");
-    case ProcessEnd::kFlooded:
+    case processes::ProcessEnd::kFlooded:
       return with(record_of(spec), Verdict::kError, "the worker's answer is longer than 256 MiB");
-    case ProcessEnd::kSignalled:
+    case processes::ProcessEnd::kSignalled:
       return of_signal(spec, outcome, kills);
-    case ProcessEnd::kStopped:
-    case ProcessEnd::kExited:
+    case processes::ProcessEnd::kStopped:
+    case processes::ProcessEnd::kExited:
       break;
   }
   if (outcome.code == kExitOutOfMemory) {
@@ -149,11 +151,11 @@ CaseRecord record_of(const CaseSpec& spec) {
 
 SweepEnd run_sweep(std::span<const CaseSpec> specs, const SweepOptions& options, const Sink& sink) {
   const auto stopped = [&] { return options.stop != nullptr && options.stop->load() != 0; };
-  ProcessTask task{.argv = options.worker,
-                   .result_descriptor = kResultDescriptor,
-                   .timeout_seconds = options.timeout_seconds,
-                   .stop = options.stop,
-                   .waiting = sink.waiting};
+  processes::ProcessTask task{.argv = options.worker,
+                              .result_descriptor = kResultDescriptor,
+                              .timeout_seconds = options.timeout_seconds,
+                              .stop = options.stop,
+                              .waiting = sink.waiting};
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (stopped()) return SweepEnd::kStopped;
     const auto& spec = specs[i];
@@ -164,8 +166,8 @@ SweepEnd run_sweep(std::span<const CaseSpec> specs, const SweepOptions& options,
                      .dump();
     const auto kills = kernel_oom_kills();
     const auto started = results::utc_now();
-    const auto outcome = run_process(task);
-    if (outcome.end == ProcessEnd::kStopped) return SweepEnd::kStopped;
+    const auto outcome = processes::run_process(task);
+    if (outcome.end == processes::ProcessEnd::kStopped) return SweepEnd::kStopped;
     auto record = judge(spec, outcome, options.timeout_seconds, kills);
     if (record.started.empty()) record.started = started;
     record.seconds = outcome.seconds;

@@ -3,11 +3,18 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <optional>
+#include <sstream>
+#include <string>
 #include <vector>
 
+#include "core/ir/text.h"
+#include "core/native/code_cache.h"
 #include "core/strategy/candidates.h"
 #include "core/strategy/group.h"
-#include "primitives/kernels/tile_program.h"
+#include "primitives/group_steps.h"
+#include "primitives/kernels/group_text.h"
 #include "primitives/support.h"
 
 namespace wide::group_primitive {
@@ -31,42 +38,125 @@ Answer ask_tiles(const Call& call) {
   return answer;
 }
 
-kernels::TileProgram::Source source_of(const Graph& body, const Argument& operand) {
-  using Program = kernels::TileProgram;
-  if (const auto* real = std::get_if<double>(&operand.value)) return static_cast<float>(*real);
-  if (const auto* whole = std::get_if<std::int64_t>(&operand.value)) return static_cast<float>(*whole);
-  const auto id = operand.ref()->id;
-  const auto input = std::ranges::find(body.inputs, id, &GraphInput::value);
-  if (input != body.inputs.end())
-    return Program::Input{static_cast<std::size_t>(input - body.inputs.begin())};
-  const auto maker = std::ranges::find(body.nodes, id, [](const Node& node) { return node.results[0]; });
-  return Program::Result{static_cast<std::size_t>(maker - body.nodes.begin())};
+// Operands as they broadcast with each other: by their last axes.
+using Align = std::function<at::Tensor(std::size_t operand, const at::Tensor& tensor)>;
+Align align_of(const Call& call, const Offer& offer) {
+  std::vector<std::optional<ConcreteType>> in_front;
+  for (const auto& operand : call.operands) {
+    const bool aligns = offer.results[0] == Layout::kFront && operand.mapped;
+    in_front.push_back(aligns ? std::optional(operand.type) : std::nullopt);
+  }
+  return [in_front, rank = call.results[0].rank()](std::size_t operand, const at::Tensor& tensor) {
+    return in_front[operand] ? align_front(tensor, *in_front[operand], rank) : tensor;
+  };
 }
 
-kernels::TileProgram program_of(const Graph& body) {
-  std::vector<kernels::TileProgram::Step> steps;
-  for (const auto& node : body.nodes) {
-    const auto step = group_step(body, node);
-    steps.push_back({kernels::tile_function(step->function), {}});
-    for (const auto& operand : step->operands) steps.back().operands.push_back(source_of(body, operand));
-  }
-  return {body.inputs.size(), steps};
+Kernel run_by(const Call& call, const Offer& offer,
+              std::optional<kernels::TileProgram::Compiled> compiled = std::nullopt) {
+  const auto& body = *call.node.bodies[0];
+  return keep_promises(call, offer,
+                       [align = align_of(call, offer), compiled = std::move(compiled),
+                        program = kernels::TileProgram(body.inputs.size(), steps_of(body))](
+                           std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+                         std::vector<at::Tensor> aligned;
+                         for (std::size_t i = 0; i < in.size(); ++i)
+                           aligned.push_back(align(i, in[i].resolve_neg()));
+                         out[0] = program.run(aligned, compiled ? &*compiled : nullptr);
+                       });
 }
 
 Kernel prepare_tiles(const Call& call, const Offer& offer) {
-  const auto rank = call.results[0].rank();
-  const bool front = offer.results[0] == Layout::kFront;
-  return keep_promises(call, offer,
-                       [=, operands = call.operands, program = program_of(*call.node.bodies[0])](
-                           std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-                         std::vector<at::Tensor> aligned;
-                         for (std::size_t i = 0; i < in.size(); ++i) {
-                           const auto& one = aligned.emplace_back(in[i].resolve_neg());
-                           if (front && operands[i].mapped)
-                             aligned[i] = align_front(one, operands[i].type, rank);
-                         }
-                         out[0] = program.run(aligned);
-                       });
+  return run_by(call, offer);
+}
+
+// The same as C, compiled: one loop that keeps everything between the operands and the result in registers.
+Answer ask_compiled(const Call& call) {
+  const auto& compiler = native::CodeCache::of_this_user().compiler();
+  if (compiler.program.empty()) return refuse(compiler.refusal);
+  Answer answer = ask_tiles(call);
+  // Chosen where it was measured to be faster, not unseen.
+  for (auto& one : answer.offers) one.cost *= 1.05;
+  return answer;
+}
+
+// What is known of the operands before there are any: shapes and strides, without memory.
+std::vector<kernels::GroupInput> inputs_of(const Call& call, const Offer& offer) {
+  const auto align = align_of(call, offer);
+  std::vector<at::Tensor> tensors;
+  for (std::size_t i = 0; i < call.operands.size(); ++i) {
+    const auto& type = call.operands[i].type;
+    const auto layout = offer.operands[i];
+    auto options = at::TensorOptions(at::kMeta).dtype(type.dtype);
+    if (is_last(layout)) options = options.memory_format(memory_format(layout, type.rank()));
+    tensors.push_back(align(i, at::empty(physical_shape(type, layout, call.members), options)));
+  }
+  const auto numbers = kernels::TileProgram::numbers_in(tensors);
+  std::vector<kernels::GroupInput> inputs;
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    inputs.push_back({tensors[i].scalar_type() == at::kBool, numbers[i]});
+  return inputs;
+}
+
+kernels::GroupText text_of(const Call& call, const Offer& offer) {
+  return kernels::group_text(steps_of(*call.node.bodies[0]), inputs_of(call, offer),
+                             kernels::instruction_set());
+}
+
+native::Code code_of(const Call& call, const Offer& offer, bool may_compile) {
+  const std::string level(kernels::instruction_set());
+  return native::CodeCache::of_this_user().find(text_of(call, offer).text, level, "wide_kernel", may_compile);
+}
+
+std::string ready_compiled(const Call& call, const Offer& offer, bool may_make) {
+  return code_of(call, offer, may_make).refusal;
+}
+
+Kernel prepare_compiled(const Call& call, const Offer& offer) {
+  auto code = code_of(call, offer, true);
+  TORCH_CHECK(code.function, code.refusal);
+  kernels::TileProgram::Compiled compiled{std::move(code.function), {}};
+  for (const auto& input : inputs_of(call, offer)) compiled.numbers.push_back(input.number);
+  return run_by(call, offer, std::move(compiled));
+}
+
+std::string type_text(const ConcreteType& type) {
+  std::string text = type.dtype == at::kBool ? "bool [" : "float32 [";
+  for (std::size_t i = 0; i < type.shape.size(); ++i)
+    text.append(i > 0 ? ", " : "").append(std::to_string(type.shape[i]));
+  return text + "]";
+}
+
+// What one kernel stands for: operators, what is read and written and what is not, and its text.
+std::string list_compiled(const Call& call, const Offer& offer, std::span<const std::string> names) {
+  const auto& body = *call.node.bodies[0];
+  const auto inputs = inputs_of(call, offer);
+  const auto made = text_of(call, offer);
+  const std::string level(kernels::instruction_set());
+  const auto& result = call.results[0];
+  const auto bytes = result.bytes() * call.members;
+  std::string text = names.back() + ": one kernel for " + std::to_string(body.nodes.size()) + " operators, " +
+                     std::to_string(call.members) + " members, " + level + "\n";
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto& operand = call.operands[i];
+    text += "  reads x" + std::to_string(i) + ": " + names[i] + ", " + type_text(operand.type) +
+            (operand.mapped ? " of each member" : ", the same for all members") +
+            (inputs[i].number ? ", a number for each row of the result\n" : ", row by row\n");
+  }
+  text += "  writes " + names.back() + ", " + type_text(result) +
+          " of each member: " + std::to_string(bytes) + " bytes\n  does not store " +
+          std::to_string(body.nodes.size() - 1) + " results on the way, " + std::to_string(bytes) +
+          " bytes each where they are numbers\n  file " +
+          native::CodeCache::of_this_user().file_name(made.text, level) + "\n";
+  std::istringstream lines(made.text);
+  std::string line;
+  for (std::size_t i = 0; i < made.kernel_line; ++i) std::getline(lines, line);
+  for (const auto step : made.steps) {
+    std::getline(lines, line);
+    text += "  " + line;
+    if (step != kernels::GroupText::kNone) text += "  // " + print(body, body.nodes[step]);
+    text += "\n";
+  }
+  return text;
 }
 
 // The operators one after the other, each for all members, by ATen.
@@ -196,13 +286,22 @@ std::vector<Sample> samples(std::int64_t members) {
   return made;
 }
 
+Strategy compiled() {
+  auto strategy = own_kernel("compiled", ask_compiled, prepare_compiled);
+  strategy.ready = ready_compiled;
+  strategy.listing = list_compiled;
+  return strategy;
+}
+
 }  // namespace
 
 Primitive group() {
   return {"group",
           {},
           [](std::string_view op) { return op == kGroup; },
-          {{"one_by_one", ask_one_by_one, prepare_one_by_one}, own_kernel("tiles", ask_tiles, prepare_tiles)},
+          {{"one_by_one", ask_one_by_one, prepare_one_by_one},
+           own_kernel("tiles", ask_tiles, prepare_tiles),
+           compiled()},
           nullptr,
           samples};
 }

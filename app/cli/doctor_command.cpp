@@ -93,7 +93,10 @@ void check_cpu(const app::Engine& engine, std::vector<Check>& checks) {
                     fmt::format("{:.2f}", now.load_1min),
                     busy ? "other programs are at work; measure when they have ended" : ""});
   const auto libraries = engine.libraries();
-  for (const auto& [name, version] : libraries) checks.push_back({"cpu", name, State::kGood, version, ""});
+  for (const auto& [name, version] : libraries) {
+    const bool missing = version.starts_with("none");
+    checks.push_back({"cpu", name, missing ? State::kAbsent : State::kGood, version, ""});
+  }
   checks.push_back(good_or("cpu", "roofline peaks",
                            std::filesystem::exists(app::peaks_folder()) ? app::peaks_folder().string() : "",
                            "measured when first asked for: widebench profile NAME --roofline"));

@@ -320,7 +320,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   pipeline.note("widen", elapsed(), [&] { return print(optimized, planned.plan); });
   pipeline.note("compile", elapsed(), [&] {
     return std::to_string(planned.execution.instructions()) + " instructions; " +
-           describe(planned.schedule, members(), device()) + "\n";
+           describe(planned.schedule, members(), device()) + "\n" + listing(optimized, planned.plan);
   });
   return {std::move(specialized.graph),
           std::move(written),

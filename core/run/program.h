@@ -67,4 +67,7 @@ class Program {
   std::unordered_set<const c10::StorageImpl*> kept_;
 };
 
+/// What those kernels of a plan that say so are made of, for people to read.
+std::string listing(const Graph& graph, const Plan& plan);
+
 }  // namespace wide

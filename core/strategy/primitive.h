@@ -79,6 +79,11 @@ struct Strategy {
   bool random = false;         ///< draws for member i what it draws alone; others never run nodes that draw
   bool cpu_only = false;       ///< never offered on another device
   bool on_request = false;  ///< computes something else than the members alone: only where the user names it
+  /// Where prepare() needs what takes long to make, such as compiled code: why it is not there, or nothing.
+  /// Makes it if `may_make`. May be null.
+  std::string (*ready)(const Call& call, const Offer& offer, bool may_make) = nullptr;
+  /// What runs, for people to read; `names` of the operands, then of the results. May be null.
+  std::string (*listing)(const Call& call, const Offer& offer, std::span<const std::string> names) = nullptr;
   Mode least_mode = Mode::kEager;  ///< the first in which it is chosen unasked: it rounds otherwise than ATen
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <stdexcept>
@@ -158,6 +159,24 @@ std::string failure_key(const std::string& candidate) {
   return "failed " + candidate;
 }
 
+// What must be made first is left out unless it is there, or may be made now, or is all there is.
+void drop_unready(NodeCandidates& node, bool may_make) {
+  std::vector<Candidate> left;
+  std::vector<Refusal> refusals;
+  for (const auto& candidate : node.candidates) {
+    const auto& strategy = *candidate.strategy;
+    auto reason = strategy.ready ? strategy.ready(node.call, candidate.offer, may_make) : std::string();
+    if (reason.empty()) {
+      left.push_back(candidate);
+    } else if (refusals.empty() || refusals.back().reason != reason) {
+      refusals.push_back({std::string(strategy.name), std::move(reason)});
+    }
+  }
+  if (left.empty()) return;
+  node.candidates = std::move(left);
+  std::ranges::move(refusals, std::back_inserter(node.refusals));
+}
+
 }  // namespace
 
 bool Tuner::recall(NodeCandidates& node, const std::vector<std::string>& keys) const {
@@ -217,6 +236,7 @@ void Tuner::settle(NodeCandidates& node, const std::vector<ValueState>& states) 
     return;  // done once, at build
   std::vector<bool> constant;
   for (const auto id : node.operands) constant.push_back(states[static_cast<std::size_t>(id)].constant);
+  drop_unready(node, may_measure());
   drop_far(node);
   const auto text = node_key(node, constant, device_.name);
   std::vector<std::string> keys;

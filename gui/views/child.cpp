@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <chrono>
 
-#include "presets/spawn.h"
+#include "processes/spawn.h"
 
 namespace wide::gui {
 namespace {
@@ -91,10 +91,10 @@ class Ending {
 }  // namespace
 
 ChildEnd run_child(const ChildTask& task) {
-  auto output = presets::make_pipe(), errors = presets::make_pipe();
+  auto output = processes::make_pipe(), errors = processes::make_pipe();
   ChildEnd end;
-  const auto input = presets::input_file("");
-  const auto pid = presets::spawn(
+  const auto input = processes::input_file("");
+  const auto pid = processes::spawn(
       task.argv, {{STDIN_FILENO, &input}, {STDOUT_FILENO, &output.write}, {STDERR_FILENO, &errors.write}});
   output.write.close(), errors.write.close();
   Ending ending(task, pid);

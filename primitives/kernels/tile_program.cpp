@@ -27,9 +27,21 @@ const float* loaded(const char* data, std::int64_t stride, bool mask, float* own
   return own;
 }
 
+at::TensorIterator iterator_over(std::span<const at::Tensor> inputs) {
+  at::TensorIteratorConfig config;
+  config.set_check_mem_overlap(false).check_all_same_dtype(false).declare_static_dtype(at::kFloat);
+  config.add_owned_output(at::Tensor());
+  for (const auto& input : inputs) config.add_const_input(input);
+  return config.build();
+}
+
+using CompiledFunction = int (*)(char* const* data, const std::int64_t* row_bytes, std::int64_t rows,
+                                 std::int64_t columns);
+
 }  // namespace
 
-TileProgram::TileProgram(std::size_t inputs, const std::vector<Step>& steps) : inputs_(inputs) {
+TileProgram::TileProgram(std::size_t inputs, const std::vector<Step>& steps, std::string_view level)
+    : inputs_(inputs) {
   std::vector<std::size_t> last(steps.size(), steps.size());  // who reads a result last
   for (std::size_t i = 0; i < steps.size(); ++i) {
     for (const auto& source : steps[i].operands) {
@@ -44,7 +56,7 @@ TileProgram::TileProgram(std::size_t inputs, const std::vector<Step>& steps) : i
     return inputs_ + number_tile(std::get<float>(source));
   };
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    Move move{steps[i].function, {}, 0};
+    Move move{tile_function(steps[i].function, level), {}, 0};
     std::ranges::transform(steps[i].operands, std::back_inserter(move.operands), tile);
     if (spare.empty()) spare.push_back(inputs_ + numbers_.size() + results_++);
     move.result = tile_of[i] = spare.back();
@@ -79,20 +91,32 @@ void TileProgram::run_tile(const float** tiles, float* scratch, float* out, std:
   }
 }
 
-at::Tensor TileProgram::run(std::span<const at::Tensor> inputs) const {
+std::vector<bool> TileProgram::numbers_in(std::span<const at::Tensor> inputs) {
+  const auto iterator = iterator_over(inputs);
+  std::vector<bool> numbers;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    numbers.push_back(iterator.ndim() > 0 && iterator.strides(static_cast<int>(i) + 1)[0] == 0);
+  return numbers;
+}
+
+at::Tensor TileProgram::run(std::span<const at::Tensor> inputs, const Compiled* compiled) const {
   RECORD_FUNCTION("wide::group", std::vector<c10::IValue>());
-  at::TensorIteratorConfig config;
-  config.set_check_mem_overlap(false).check_all_same_dtype(false).declare_static_dtype(at::kFloat);
-  config.add_owned_output(at::Tensor());
+  auto iterator = iterator_over(inputs);
   std::vector<bool> masks;
-  for (const auto& input : inputs) {
-    config.add_const_input(input);
-    masks.push_back(input.scalar_type() == at::kBool);
-  }
-  auto iterator = config.build();
+  for (const auto& input : inputs) masks.push_back(input.scalar_type() == at::kBool);
   const auto tensors = static_cast<std::size_t>(iterator.ntensors());
   const auto all = inputs_ + numbers_.size() + results_;
-  const auto loop = [&](char** data, const std::int64_t* strides, std::int64_t columns, std::int64_t rows) {
+  // Rows as the compiled function takes them.
+  const auto fits = [&](const std::int64_t* strides, std::int64_t columns) {
+    if (strides[0] != sizeof(float) && columns > 1) return false;
+    for (std::size_t i = 0; i < inputs_ && columns > 1; ++i) {
+      const std::int64_t wanted = compiled->numbers[i] ? 0 : masks[i] ? sizeof(bool) : sizeof(float);
+      if (strides[i + 1] != wanted) return false;
+    }
+    return true;
+  };
+  const auto interpret = [&](char** data, const std::int64_t* strides, std::int64_t columns,
+                             std::int64_t rows) {
     // Room for every tile, and one more for a result that does not go to memory as it is.
     thread_local std::vector<float> room;
     room.resize((all + 1) * kTile);
@@ -113,6 +137,13 @@ at::Tensor TileProgram::run(std::span<const at::Tensor> inputs) const {
           *reinterpret_cast<float*>(at(0) + i * strides[0]) = own[i];
       }
     }
+  };
+  const auto loop = [&](char** data, const std::int64_t* strides, std::int64_t columns, std::int64_t rows) {
+    if (compiled != nullptr && fits(strides, columns)) {
+      const auto function = reinterpret_cast<CompiledFunction>(compiled->function.get());
+      if (function(data, strides + tensors, rows, columns) == 0) return;
+    }
+    interpret(data, strides, columns, rows);
   };
   const auto steps = static_cast<std::int64_t>(moves_.size());
   iterator.for_each(loop, std::max<std::int64_t>(kNumbersPerThread / steps, kTile));

@@ -1,11 +1,14 @@
 #pragma once
 // A group of pointwise operators, run tile by tile: each step reads and writes tiles that lie in the first
-// cache, and only the last one goes to memory. No compiler is needed.
+// cache, and only the last one goes to memory. No compiler is needed; where there is one, the same loops over
+// rows run what it made of the program's text (group_text.h).
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -24,16 +27,25 @@ class TileProgram {
   };
   using Source = std::variant<Input, Result, float>;
   struct Step {
-    TileFunction function;
+    std::string_view function;  ///< as tile_functions.h names it
     std::vector<Source> operands;
   };
+  /// A program compiled (group_text.h says how it is called), and how it reads its inputs.
+  struct Compiled {
+    std::shared_ptr<void> function;
+    std::vector<bool> numbers;  ///< by input: one for a whole row of the result
+  };
 
-  /// The last step's result is the program's.
-  TileProgram(std::size_t inputs, const std::vector<Step>& steps);
+  /// The last step's result is the program's. `level`: as instruction_set() names it.
+  TileProgram(std::size_t inputs, const std::vector<Step>& steps, std::string_view level = instruction_set());
 
   /// Inputs of float32 or bool that broadcast with each other, on libtorch's threads; the result is as ATen's
-  /// pointwise operators would leave it in memory.
-  at::Tensor run(std::span<const at::Tensor> inputs) const;
+  /// pointwise operators would leave it in memory. `compiled` computes the same; rows that it was not made
+  /// for are interpreted.
+  at::Tensor run(std::span<const at::Tensor> inputs, const Compiled* compiled = nullptr) const;
+
+  /// Which inputs of these shapes and strides are one number for a whole row of the result.
+  static std::vector<bool> numbers_in(std::span<const at::Tensor> inputs);
 
  private:
   // Tiles are numbered: those of the inputs, of the numbers, and of the results, which are used again when

@@ -23,8 +23,10 @@ GENERATED = {"build_commit.h", "source_digest.h"}  # headers that the build writ
 # "core" is all rooms of core.
 MAY_INCLUDE = {
     "formats": set(),
+    "processes": {"formats"},
     "profiler": {"formats"},
     "results": {"formats", "profiler"},
+    "core/native": {"formats", "processes"},
     "core/aten": {"formats"},
     "core/ir": {"core/aten", "formats"},
     "core/eager": {"core/aten", "core/ir", "formats"},
@@ -36,16 +38,16 @@ MAY_INCLUDE = {
     "core/tune": {"core/aten", "core/ir", "core/plan", "core/run", "core/strategy", "formats"},
     "core/model": {"core/aten", "core/eager", "core/frontend", "core/ir", "core/passes", "core/plan", "core/run", "core/strategy", "core/tune", "formats"},
     "core/prove": {"core/eager", "core/ir", "core/model", "core/passes", "core/strategy", "formats"},
-    "primitives": {"core/aten", "core/eager", "core/strategy"},
+    "primitives": {"core/aten", "core/eager", "core/ir", "core/native", "core/strategy"},
     "python/binding": {"core", "formats"},
     "cuda": {"core", "profiler"},
-    "presets": {"formats", "profiler", "results"},
+    "presets": {"formats", "processes", "profiler", "results"},
     "presets/zoo": {"core", "formats"},
     "app/capture": {"core", "formats", "profiler"},
-    "app": {"app/capture", "core", "cuda", "formats", "presets", "presets/zoo", "primitives", "profiler", "results"},
+    "app": {"app/capture", "core", "cuda", "formats", "presets", "presets/zoo", "primitives", "processes", "profiler", "results"},
     "app/cli": {"app", "app/capture", "core", "formats", "presets", "presets/zoo", "profiler", "results"},
-    "gui/views": {"app", "formats", "presets", "profiler", "results"},
-    "gui": {"app", "formats", "gui/views", "presets", "profiler", "results"},
+    "gui/views": {"app", "formats", "presets", "processes", "profiler", "results"},
+    "gui": {"app", "formats", "gui/views", "presets", "processes", "profiler", "results"},
 }
 
 

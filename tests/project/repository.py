@@ -6,11 +6,11 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 JOBS = int(os.environ.get("JOBS") or os.cpu_count())  # at the same time
-FOLDERS = ("app", "core", "cuda", "formats", "gui", "presets", "primitives", "profiler", "python", "results")  # our C++; tests beside it
+FOLDERS = ("app", "core", "cuda", "formats", "gui", "presets", "primitives", "processes", "profiler", "python", "results")  # our C++; tests beside it
 
 
 def without_libtorch(path):
-    return path.parts[0] in ("formats", "profiler", "results", "presets") and path.parts[1] != "zoo"
+    return path.parts[0] in ("formats", "processes", "profiler", "results", "presets") and path.parts[1] != "zoo"
 
 
 def files(*suffixes):

@@ -2,19 +2,30 @@
 // Runs one program in a process group of its own, with a time limit, and collects what it writes.
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-namespace wide::presets {
+namespace wide::processes {
+
+/// What a program and all that it starts may use; 0: as much as we may.
+struct ProcessLimits {
+  std::size_t memory = 0, file = 0;  ///< bytes of address space of each process, and of each file written
+  int seconds = 0;                   ///< of processor time, of each process
+};
 
 struct ProcessTask {
   std::vector<std::string> argv;  ///< program (a path, not searched for) and arguments
   std::string input;              ///< its standard input
   int result_descriptor = 3;      ///< open for writing in the program; what it writes there is `result`
   double timeout_seconds = 60;    ///< then the whole group is killed
-  const std::atomic<int>* stop = nullptr;  ///< not 0: the whole group is killed
-  std::function<void()> waiting;           ///< called about ten times a second; may be empty
+  const std::atomic<int>* stop = nullptr;                    ///< not 0: the whole group is killed
+  std::optional<std::vector<std::string>> environment = {};  ///< "NAME=value"; ours where none is given
+  ProcessLimits limits = {};
+  std::function<void()> waiting;  ///< called about ten times a second; may be empty
 };
 
 enum class ProcessEnd : std::uint8_t { kExited, kSignalled, kTimedOut, kStopped, kFlooded, kUnkillable };
@@ -33,4 +44,4 @@ std::string signal_name(int signal);
 /// Throws wide::Error ("process") when the program cannot be started.
 ProcessOutcome run_process(const ProcessTask& task);
 
-}  // namespace wide::presets
+}  // namespace wide::processes

@@ -1,4 +1,4 @@
-#include "presets/spawn.h"
+#include "processes/spawn.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 
 #include "formats/error.h"
 
-namespace wide::presets {
+namespace wide::processes {
 namespace {
 
 [[noreturn]] void fail(const std::string& what, int error) {
@@ -24,6 +24,14 @@ Descriptor raised(const Descriptor& low) {
   const int number = ::fcntl(low.get(), F_DUPFD_CLOEXEC, kLeast);
   if (number < 0) fail("cannot open a pipe to a process", errno);
   return Descriptor(number);
+}
+
+// As exec takes them.
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (const auto& text : texts) all.push_back(const_cast<char*>(text.c_str()));
+  all.push_back(nullptr);
+  return all;
 }
 
 class SpawnSettings {
@@ -74,18 +82,18 @@ Descriptor input_file(const std::string& text) {
   return raised(file);
 }
 
-pid_t spawn(const std::vector<std::string>& argv, const std::map<int, const Descriptor*>& given) {
+pid_t spawn(const std::vector<std::string>& argv, const std::map<int, const Descriptor*>& given,
+            const std::vector<std::string>* environment) {
   SpawnSettings settings;
   for (const auto& [number, descriptor] : given)
     ::posix_spawn_file_actions_adddup2(&settings.actions, descriptor->get(), number);
-  std::vector<char*> arguments;
-  for (const auto& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
+  auto arguments = pointers(argv);
+  auto variables = environment != nullptr ? pointers(*environment) : std::vector<char*>();
   pid_t pid = -1;
-  const int error =
-      ::posix_spawn(&pid, arguments[0], &settings.actions, &settings.attributes, arguments.data(), environ);
+  const int error = ::posix_spawn(&pid, arguments[0], &settings.actions, &settings.attributes,
+                                  arguments.data(), environment != nullptr ? variables.data() : environ);
   if (error != 0) fail("cannot start " + argv.at(0), error);
   return pid;
 }
 
-}  // namespace wide::presets
+}  // namespace wide::processes

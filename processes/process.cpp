@@ -1,8 +1,9 @@
-#include "presets/process.h"
+#include "processes/process.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,9 +12,9 @@
 #include <thread>
 #include <utility>
 
-#include "presets/spawn.h"
+#include "processes/spawn.h"
 
-namespace wide::presets {
+namespace wide::processes {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -69,6 +70,17 @@ void finish(pid_t pid, ProcessOutcome& outcome) {
   }
 }
 
+// Just after the start: nothing that takes long has happened yet, and what it starts itself inherits them.
+void limit(pid_t pid, const ProcessLimits& limits) {
+  const auto set = [&](__rlimit_resource what, std::size_t most) {
+    const rlimit bound{most, most};
+    if (most > 0) ::prlimit(pid, what, &bound, nullptr);
+  };
+  set(RLIMIT_AS, limits.memory);
+  set(RLIMIT_FSIZE, limits.file);
+  set(RLIMIT_CPU, static_cast<std::size_t>(limits.seconds));
+}
+
 struct Streams {
   Descriptor result, errors;
 
@@ -101,10 +113,13 @@ ProcessOutcome run_process(const ProcessTask& task) {
   const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   auto result = make_pipe(), errors = make_pipe();
   const auto input = input_file(task.input);
-  const pid_t pid = spawn(task.argv, {{STDIN_FILENO, &input},
-                                      {STDOUT_FILENO, &errors.write},
-                                      {STDERR_FILENO, &errors.write},
-                                      {task.result_descriptor, &result.write}});
+  const pid_t pid = spawn(task.argv,
+                          {{STDIN_FILENO, &input},
+                           {STDOUT_FILENO, &errors.write},
+                           {STDERR_FILENO, &errors.write},
+                           {task.result_descriptor, &result.write}},
+                          task.environment ? &*task.environment : nullptr);
+  limit(pid, task.limits);
   result.write.close();
   errors.write.close();
   Streams streams{std::move(result.read), std::move(errors.read)};
@@ -128,4 +143,4 @@ ProcessOutcome run_process(const ProcessTask& task) {
   return outcome;
 }
 
-}  // namespace wide::presets
+}  // namespace wide::processes

@@ -1,0 +1,129 @@
+#include "core/native/code_cache.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "core/native/private_folder.h"
+#include "formats/sha256.h"
+
+namespace wide::native {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+// Part of every key: another means another way to call code, or to write files.
+constexpr std::string_view kVersion = "widebench code 1";
+constexpr std::size_t kDigits = 64, kMostLoaded = 512;
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+// A file is the digest of key and object, and the object.
+std::string digest_of(const std::string& key, std::span<const std::byte> object) {
+  return formats::Sha256().add(bytes_of(key)).add(object).hex();
+}
+
+std::optional<Bytes> object_in(const std::string& key, const Bytes& file) {
+  if (file.size() <= kDigits) return std::nullopt;
+  const std::span object(file.begin() + kDigits, file.end());
+  const auto digest = digest_of(key, object);
+  if (!std::ranges::equal(bytes_of(digest), std::span(file).first(kDigits))) return std::nullopt;
+  return Bytes(object.begin(), object.end());
+}
+
+// From memory that nothing can change any more: what was checked is what is loaded. The loader knows
+// libraries by their paths, so that the memory stays open, and its number taken, as long as the library is
+// loaded.
+Code function_in(std::span<const std::byte> object, const char* name) {
+  auto memory = std::make_shared<Descriptor>(sealed_memory(object));
+  if (!memory->open()) return {nullptr, "no memory for code can be had"};
+  const auto path = "/proc/self/fd/" + std::to_string(memory->get());
+  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return {nullptr, "what the compiler made cannot be loaded"};
+  const std::shared_ptr<void> owner(library, [memory](void* loaded) { ::dlclose(loaded); });
+  void* const function = ::dlsym(library, name);
+  if (function == nullptr) return {nullptr, "what the compiler made has no kernel in it"};
+  return {std::shared_ptr<void>(owner, function), {}};
+}
+
+std::filesystem::path folder_of_this_user() {
+  const char* cache = ::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache == '/') return std::filesystem::path(cache) / "widebench/kernels";
+  const char* home = ::getenv("HOME");
+  if (home != nullptr && *home == '/') return std::filesystem::path(home) / ".cache/widebench/kernels";
+  return {};
+}
+
+}  // namespace
+
+CodeCache::CodeCache(std::filesystem::path folder, Compiler compiler, std::size_t most_bytes)
+    : folder_(std::move(folder)), compiler_(std::move(compiler)), most_bytes_(most_bytes) {}
+
+CodeCache& CodeCache::of_this_user() {
+  static CodeCache cache(folder_of_this_user(), Compiler::of_this_machine());
+  return cache;
+}
+
+std::string CodeCache::file_name(const std::string& text, const std::string& level) const {
+  formats::Sha256 digest;
+  const auto add = [&](std::string_view part) {
+    const auto size = std::to_string(part.size()) + ":";
+    digest.add(bytes_of(size)).add(bytes_of(part));
+  };
+  add(kVersion);
+  add(identity(compiler_));
+  for (const auto& flag : compile_flags(level)) add(flag);
+  add(text);
+  return digest.hex();
+}
+
+Code CodeCache::find(const std::string& given, const std::string& level, const char* name, bool may_compile) {
+  const std::lock_guard lock(mutex_);
+  if (compiler_.program.empty()) return {nullptr, compiler_.refusal};
+  const auto text = fault_ ? fault_(given) : given;
+  const auto key = file_name(text, level);
+  const auto known = known_.find(key + name);
+  if (known != known_.end()) return known->second;
+  auto code = load(key, name);
+  if (!code.function && !may_compile) return code;
+  if (!code.function) code = make(key, text, level, name);
+  if (known_.size() >= kMostLoaded) known_.clear();  // what is in use stays loaded
+  return known_[key + name] = code;
+}
+
+Code CodeCache::load(const std::string& key, const char* name) {
+  const auto folder = PrivateFolder::open(folder_, false);
+  if (!folder.refusal().empty()) return {nullptr, folder.refusal()};
+  const auto file = folder.read(key);
+  if (!file) return {nullptr, "not compiled yet"};
+  if (const auto object = object_in(key, *file)) {
+    auto code = function_in(*object, name);
+    if (code.function) return code;
+  }
+  ++removed_;
+  folder.remove(key);
+  return {nullptr, "not compiled yet"};
+}
+
+Code CodeCache::make(const std::string& key, const std::string& text, const std::string& level,
+                     const char* name) {
+  const auto folder = PrivateFolder::open(folder_, true);
+  if (!folder.refusal().empty()) return {nullptr, folder.refusal()};
+  const auto compiled = compile(compiler_, text, level, folder_);
+  if (compiled.hung) compiler_ = {{}, compiled.refusal};
+  if (!compiled.refusal.empty()) return {nullptr, compiled.refusal};
+  auto code = function_in(compiled.object, name);
+  if (!code.function) return code;
+  const auto digest = digest_of(key, compiled.object);
+  folder.write(key, {bytes_of(digest), compiled.object});  // else it is compiled again next time
+  folder.trim(most_bytes_);
+  return code;
+}
+
+}  // namespace wide::native

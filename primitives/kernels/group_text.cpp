@@ -1,0 +1,136 @@
+#include "primitives/kernels/group_text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace wide::kernels {
+namespace {
+
+struct StepText {
+  std::string_view name, operands, expression;
+};
+#define STEP_1(name, expression) {#name, "float a", #expression},
+#define STEP_2(name, expression) {#name, "float a, float b", #expression},
+#define STEP_3(name, expression) {#name, "float a, float b, float c", #expression},
+constexpr StepText kSteps[] = {
+#include "primitives/kernels/steps.inc"
+};
+#undef STEP_1
+#undef STEP_2
+#undef STEP_3
+
+constexpr std::string_view kFunctions =
+#include "functions_text.inc"
+    ;
+
+std::string number_text(float number) {
+  const std::string sign = std::signbit(number) ? "-" : "";
+  if (std::isnan(number)) return "__builtin_nanf(\"\")";
+  if (std::isinf(number)) return sign + "__builtin_inff()";
+  char digits[32];
+  const auto end =
+      std::to_chars(digits, digits + sizeof digits, std::fabs(number), std::chars_format::hex).ptr;
+  return sign + "0x" + std::string(digits, end) + "F";
+}
+
+class Writer {
+ public:
+  Writer(const std::vector<TileProgram::Step>& steps, const std::vector<GroupInput>& inputs)
+      : steps_(steps), inputs_(inputs) {}
+
+  GroupText write(std::string_view level) {
+    const bool fuses = level == "x86-64-v3" || level == "x86-64-v4";
+    made_.text = "#define WIDE_FUNCTION static inline __attribute__((always_inline))\n";
+    made_.text += fuses ? "#define WIDE_FUSED(a, b, c) __builtin_fmaf(a, b, c)\n\n"
+                        : "#define WIDE_FUSED(a, b, c) ((a) * (b) + (c))\n\n";
+    made_.text += kFunctions;
+    made_.text += "\n";
+    write_functions();
+    made_.kernel_line = static_cast<std::size_t>(std::ranges::count(made_.text, '\n'));
+    write_kernel();
+    return std::move(made_);
+  }
+
+ private:
+  // Those that the steps are made of.
+  void write_functions() {
+    std::set<std::string_view> used;
+    for (const auto& step : steps_) used.insert(step.function);
+    for (const auto& [name, operands, expression] : kSteps) {
+      if (!used.contains(name)) continue;
+      made_.text.append("WIDE_FUNCTION float k_").append(name).append("(").append(operands);
+      made_.text.append(") { return ").append(expression).append("; }\n");
+    }
+    made_.text += "\n";
+  }
+
+  void write_kernel() {
+    line("int wide_kernel(char* const* data, const long* row_bytes, long rows, long columns) {");
+    line("  unsigned far = 0;");
+    line("  for (long row = 0; row < rows; ++row) {");
+    for (std::size_t i = 0; i < inputs_.size(); ++i) write_row(i);
+    line("    float* restrict y = (float*)(data[0] + row * row_bytes[0]);");
+    line("    for (long i = 0; i < columns; ++i) {");
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (!inputs_[i].number) line("      const float " + name("x", i) + " = " + read(i, "[i]") + ";");
+    }
+    for (std::size_t i = 0; i < steps_.size(); ++i) write_step(i);
+    line("      y[i] = " + name("t", steps_.size() - 1) + ";");
+    line("    }");
+    line("  }");
+    line("  return far != 0;");
+    line("}");
+  }
+
+  void write_row(std::size_t input) {
+    const auto at = std::to_string(input + 1);
+    const std::string type = inputs_[input].mask ? "const unsigned char*" : "const float*";
+    line("    " + type + " restrict " + name("p", input) + " = (" + type + ")(data[" + at +
+         "] + row * row_bytes[" + at + "]);");
+    if (inputs_[input].number) line("    const float " + name("x", input) + " = " + read(input, "[0]") + ";");
+  }
+
+  std::string read(std::size_t input, const char* place) const {
+    return name("p", input) + place + (inputs_[input].mask ? " != 0 ? 1.0F : 0.0F" : "");
+  }
+
+  void write_step(std::size_t index) {
+    const auto& step = steps_[index];
+    std::string operands;
+    for (const auto& source : step.operands) operands += (operands.empty() ? "" : ", ") + text_of(source);
+    if (step.function == "sin" || step.function == "cos")
+      line("      far |= is_far(" + operands + ");", index);
+    line("      const float " + name("t", index) + " = k_" + std::string(step.function) + "(" + operands +
+             ");",
+         index);
+  }
+
+  static std::string text_of(const TileProgram::Source& source) {
+    if (const auto* input = std::get_if<TileProgram::Input>(&source)) return name("x", input->index);
+    if (const auto* result = std::get_if<TileProgram::Result>(&source)) return name("t", result->step);
+    return number_text(std::get<float>(source));
+  }
+
+  static std::string name(const char* stem, std::size_t index) { return stem + std::to_string(index); }
+
+  void line(const std::string& text, std::size_t step = GroupText::kNone) {
+    made_.text.append(text).append("\n");
+    made_.steps.push_back(step);
+  }
+
+  const std::vector<TileProgram::Step>& steps_;
+  const std::vector<GroupInput>& inputs_;
+  GroupText made_;
+};
+
+}  // namespace
+
+GroupText group_text(const std::vector<TileProgram::Step>& steps, const std::vector<GroupInput>& inputs,
+                     std::string_view level) {
+  return Writer(steps, inputs).write(level);
+}
+
+}  // namespace wide::kernels
