@@ -180,7 +180,7 @@ Primitive conv_transpose() {
           {{"folded", ask_folded, prepare_folded},
            {"grouped", ask_grouped, prepare_grouped},
            {"col2im", ask_col2im, prepare_col2im},
-           own_kernel("prepacked", ask_packed_weights, prepare_packed_weights)},
+           packing_kernel("prepacked", ask_packed_weights, prepare_packed_weights, weight_of)},
           flops,
           samples};
 }

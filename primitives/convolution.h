@@ -119,12 +119,18 @@ inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::C
     ready = shared_whole_constant(constant, purpose,
                                   [&](const at::Tensor& w) { return kernels::prepack(sizes, w, input); });
   }
-  return keep_promises(call, offer, [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+  const auto run = [=, call = without_constants(call)](std::span<const at::Tensor> in,
+                                                       std::span<at::Tensor> out) {
     const auto bias = call.operand_of(kBias) ? in[*call.operand_of(kBias)] : at::Tensor();
     const auto& given = in[*call.operand_of(kX)];
     const auto packed = ready.defined() ? ready : kernels::prepack(sizes, in[*call.operand_of(kW)], input);
     out[0] = kernels::prepacked_conv(sizes, given, packed, bias);
-  });
+  };
+  return keep_promises(call, offer, run);
+}
+
+inline std::vector<std::size_t> weight_of(const Call& call) {
+  return {*call.operand_of(kW)};
 }
 
 }  // namespace wide::convolution

@@ -129,7 +129,7 @@ Kernel packed(const Call& call, kernels::RowFunction epilogue) {
     ready = folds ? shared_whole_constant(constant.unsqueeze(0), "panels", pack)
                   : shared_constant(constant, "panels", pack);
   }
-  return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+  return [=, call = without_constants(call)](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto& given = in[*call.operand_of(kX)];
     auto x = is_mapped(call, kX) ? with_rows(given) : with_rows(given.unsqueeze(0));
     if (folds) x = x.reshape({1, -1, x.size(-1)});
@@ -143,6 +143,10 @@ Kernel packed(const Call& call, kernels::RowFunction epilogue) {
     out[0] =
         product.run(x.contiguous(), w, bias.defined() ? bias.contiguous() : bias, epilogue).reshape(shape);
   };
+}
+
+std::vector<std::size_t> weight_of(const Call& call) {
+  return {*call.operand_of(kW)};
 }
 
 Answer ask_xsmm(const Call& call) {
@@ -239,8 +243,8 @@ Primitive linear() {
            {"folded", ask_folded, prepare_folded},
            {"baddbmm", ask_baddbmm, prepare_baddbmm},
            {"einsum", ask_einsum, prepare_einsum},
-           own_kernel("xsmm", ask_xsmm, prepare_xsmm),
-           own_kernel("fused", ask_fused, prepare_fused)},
+           packing_kernel("xsmm", ask_xsmm, prepare_xsmm, weight_of),
+           packing_kernel("fused", ask_fused, prepare_fused, weight_of)},
           flops,
           samples};
 }

@@ -255,6 +255,18 @@ std::vector<PackedChain> packed(const Shape& shape, const kernels::Recurrence& l
   return chains;
 }
 
+// Weights that never change are packed once; all or none.
+bool are_known(const Call& call) {
+  return std::ranges::all_of(operands_of(call, kWeights), [&](std::size_t i) {
+    const auto& one = call.operands[i];
+    return one.constant.defined() ? !one.constant.requires_grad() : one.fixed;
+  });
+}
+
+std::vector<std::size_t> packed_weights(const Call& call) {
+  return are_known(call) ? operands_of(call, kWeights) : std::vector<std::size_t>();
+}
+
 Kernel prepare_by_member(const Call& call, const Offer&) {
   const auto shape = shape_of(call);
   const auto x_at = *call.operand_of(kX);
@@ -268,10 +280,7 @@ Kernel prepare_by_member(const Call& call, const Offer&) {
   const auto front = [=, members = call.members](std::size_t i, const at::Tensor& tensor) {
     return mapped[i] ? tensor : convert(tensor, Layout::kShared, Layout::kFront, types[i], members);
   };
-  // Weights that never change are packed once, here.
-  const bool known = std::all_of(weights.begin(), weights.end(), [&](std::size_t i) {
-    return call.operands[i].constant.defined() && !call.operands[i].constant.requires_grad();
-  });
+  const bool known = are_known(call);
   std::vector<at::Tensor> constants;
   for (const auto i : weights)
     if (known) constants.push_back(front(i, call.operands[i].constant));
@@ -375,9 +384,13 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive rnn() {
-  return {"rnn",   {"aten.lstm.input", "aten.gru.input", "aten.rnn_tanh.input", "aten.rnn_relu.input"},
-          nullptr, {{"fused", ask, prepare}, own_kernel("by_member", ask_by_member, prepare_by_member)},
-          flops,   samples,
+  return {"rnn",
+          {"aten.lstm.input", "aten.gru.input", "aten.rnn_tanh.input", "aten.rnn_relu.input"},
+          nullptr,
+          {{"fused", ask, prepare},
+           packing_kernel("by_member", ask_by_member, prepare_by_member, packed_weights)},
+          flops,
+          samples,
           alone};
 }
 

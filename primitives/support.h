@@ -38,6 +38,15 @@ inline Strategy own_kernel(std::string_view name, Answer (*ask)(const Call& call
   return {.name = name, .ask = ask, .prepare = prepare, .differentiable = false, .cpu_only = true};
 }
 
+/// One that packs constants.
+inline Strategy packing_kernel(std::string_view name, Answer (*ask)(const Call& call),
+                               Kernel (*prepare)(const Call& call, const Offer& offer),
+                               std::vector<std::size_t> (*packs)(const Call& call)) {
+  auto strategy = own_kernel(name, ask, prepare);
+  strategy.packs = packs;
+  return strategy;
+}
+
 /// Autograd watches: kernels of our own must leave the work to ATen.
 bool wants_gradients(std::span<const at::Tensor> operands);
 

@@ -121,9 +121,9 @@ std::optional<std::string> WideModel::find_twin(const std::string& fqn) {
   return std::nullopt;
 }
 
-WideTensor WideModel::weight(const std::string& fqn) {
+const Constant& WideModel::weight(const std::string& fqn) {
   if (const auto known = weights_.find(fqn); known != weights_.end()) return known->second;
-  const auto& first = members_[0].tensors.at(fqn);
+  const auto first = members_[0].tensors.at(fqn);
   const bool equal = std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
     return same_bits(member.tensors.at(fqn), first);
   });
@@ -132,18 +132,34 @@ WideTensor WideModel::weight(const std::string& fqn) {
     for (auto& member : members_) member.tensors[fqn] = member.tensors.at(*twin);
     return weights_.emplace(fqn, value).first->second;
   }
-  WideTensor value{first, Layout::kShared};
-  if (!equal) {
-    std::vector<at::Tensor> all;
-    for (const auto& member : members_) all.push_back(member.tensors.at(fqn));
-    value = {at::stack(all), Layout::kFront};
+  if (equal) {
+    const auto tensor = first.to(device());
+    for (auto& member : members_) member.tensors[fqn] = tensor;
+    return weights_.emplace(fqn, Constant(WideTensor{tensor, Layout::kShared})).first->second;
   }
-  value.tensor = value.tensor.to(device());
+  std::vector<at::Tensor> all;
+  for (const auto& member : members_) all.push_back(member.tensors.at(fqn));
+  const bool may_stay =
+      options_.borrowed && std::ranges::all_of(all, [&](const at::Tensor& tensor) {
+        return tensor.device() == device() && tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg();
+      });
+  if (may_stay) return weights_.emplace(fqn, Constant(std::move(all))).first->second;
+  const auto stack = at::stack(all).to(device());
   // One copy of the bytes: members look into what the wide model keeps.
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    members_[i].tensors[fqn] = equal ? value.tensor : value.tensor.select(0, static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    members_[i].tensors[fqn] = stack.select(0, static_cast<std::int64_t>(i));
+  return weights_.emplace(fqn, Constant(WideTensor{stack, Layout::kFront})).first->second;
+}
+
+// Of what programs keep stacked, the caller's tensors need not be kept beside.
+void WideModel::settle_weights() {
+  for (const auto& [fqn, constant] : weights_) {
+    if (constant.layout() == Layout::kShared) continue;
+    constant.release();
+    constant.settle();
+    for (std::int64_t i = 0; i < members(); ++i)
+      members_[static_cast<std::size_t>(i)].tensors[fqn] = constant.part(i, 1, /*alone=*/true);
   }
-  return weights_.emplace(fqn, std::move(value)).first->second;
 }
 
 std::vector<c10::IValue> WideModel::member_values(std::int64_t i, std::span<const ModelInput> inputs,
@@ -269,7 +285,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   auto canonical = pipeline.run("canonicalize", [&] { return placed(canonicalize(functional)); });
 
   std::vector<ValueState> states;
-  std::vector<WideTensor> constants;
+  std::vector<Constant> constants;
   std::size_t user = 0;
   for (const auto& input : canonical.inputs) {
     if (input.kind == InputKind::kUser) {
@@ -282,15 +298,17 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
         std::any_of(canonical.outputs.begin(), canonical.outputs.end(), [&](const GraphOutput& output) {
           return output.kind == OutputKind::kBufferMutation && output.target == input.target;
         });
-    auto value = weight(input.target);
+    const bool is_first = changes && !state_.contains(input.target);
+    if (is_first && options_.borrowed) own_buffer(input.target);
+    const auto& value = weight(input.target);
     if (changes) {
       // A buffer that is written may differ per member from the second pass on.
       states.push_back({true, false, Layout::kFront});
       constants.emplace_back();
-      if (!state_.contains(input.target)) state_[input.target] = initial_buffer(input.target);
+      if (is_first) state_[input.target] = initial_buffer(input.target);
     } else {
-      states.push_back({value.layout != Layout::kShared, true, value.layout});
-      constants.push_back(std::move(value));
+      states.push_back({value.layout() != Layout::kShared, true, value.layout()});
+      constants.push_back(value);
     }
   }
   auto optimized = pipeline.run("optimize", [&] {
@@ -317,6 +335,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   auto planned = this->planned(request, key, tuner);
   const double tuning = elapsed() - before;
   drawing.reset();
+  settle_weights();
   pipeline.note("widen", elapsed(), [&] { return print(optimized, planned.plan); });
   pipeline.note("compile", elapsed(), [&] {
     return std::to_string(planned.execution.instructions()) + " instructions; " +
@@ -393,6 +412,11 @@ std::vector<WideTensor> WideModel::input_values(const Graph& graph,
   return values;
 }
 
+// What the caller's modules write into theirs changes no later reset().
+void WideModel::own_buffer(const std::string& fqn) {
+  for (auto& member : members_) member.tensors[fqn] = member.tensors.at(fqn).clone();
+}
+
 at::Tensor WideModel::initial_buffer(const std::string& fqn) const {
   std::vector<at::Tensor> all;
   for (const auto& member : members_) all.push_back(member.tensors.at(fqn));
@@ -454,9 +478,8 @@ void WideModel::reset() {
 std::int64_t WideModel::weight_bytes() const {
   std::int64_t bytes = 0;
   std::set<const void*> counted;
-  for (const auto& [fqn, value] : weights_) {
-    if (counted.insert(value.tensor.const_data_ptr()).second)
-      bytes += static_cast<std::int64_t>(value.tensor.nbytes());
+  for (const auto& [fqn, constant] : weights_) {
+    if (counted.insert(constant.identity()).second) bytes += constant.bytes();
   }
   return bytes;
 }

@@ -68,6 +68,9 @@ struct BuildOptions {
   std::uint64_t seed = 0;  ///< member i's random stream is seeded with seed + i
   PipelineOptions pipeline;
   ComputeDevice device;  ///< weights are moved there; so are inputs that lie elsewhere, in every pass
+  /// Members' tensors are the caller's, who keeps them and says when they change (replace_members): they are
+  /// read where they lie, and stacked only where kernels want them so.
+  bool borrowed = false;
 };
 
 /// A canonical graph for given input shapes, with its plan and programs.
@@ -176,17 +179,19 @@ class WideModel {
   /// The plan that the caller or an earlier build gives for inputs of this key, else a new one.
   PlannedExecution planned(const PlanRequest& request, const std::string& key, Tuner& tuner);
   std::vector<WideTensor> input_values(const Graph& graph, std::span<const ModelInput> inputs) const;
-  WideTensor weight(const std::string& fqn);
+  const Constant& weight(const std::string& fqn);
+  void settle_weights();
   std::optional<std::string> find_twin(const std::string& fqn);
   /// One pass; a fault of one member names it.
   std::vector<ExecutionOutput> run_named(const Build& built, std::span<const ModelInput> inputs);
+  void own_buffer(const std::string& fqn);
   at::Tensor initial_buffer(const std::string& fqn) const;
   Graph captured_;
   std::vector<Member> members_;
   BuildOptions options_;
   std::vector<GraphInput> user_inputs_;
-  std::map<std::string, WideTensor>
-      weights_;  ///< shared where all members have equal bytes; tied ones share memory
+  /// Shared where all members have equal bytes; tied ones are one.
+  std::map<std::string, Constant> weights_;
   std::multimap<std::size_t, std::string> by_hash_;  ///< names in weights_ by the hash of all members' bytes
   std::map<std::string, at::Tensor> state_;
   struct Kept {

@@ -15,19 +15,17 @@
 namespace wide {
 namespace {
 
-// The members [first, first + count) of a value; alone: the one member's tensor.
-WideTensor part_of(const WideTensor& value, std::int64_t first, std::int64_t count, bool alone) {
+WideTensor part_of(const WideTensor& value, const MembersOfProgram& part) {
   if (!value.tensor.defined() || value.layout == Layout::kShared) return value;
-  if (alone) return {value.tensor.select(0, first), Layout::kShared};
-  if (count == value.tensor.size(0)) return value;
-  return {value.tensor.narrow(0, first, count), Layout::kFront};
+  if (part.alone) return {value.tensor.select(0, part.first), Layout::kShared};
+  if (part.count == value.tensor.size(0)) return value;
+  return {value.tensor.narrow(0, part.first, part.count), Layout::kFront};
 }
 
-std::vector<WideTensor> parts_of(std::span<const WideTensor> values, std::int64_t first, std::int64_t count,
-                                 bool alone) {
+std::vector<WideTensor> parts_of(std::span<const WideTensor> values, const MembersOfProgram& part) {
   std::vector<WideTensor> parts;
   parts.reserve(values.size());
-  for (const auto& value : values) parts.push_back(part_of(value, first, count, alone));
+  for (const auto& value : values) parts.push_back(part_of(value, part));
   return parts;
 }
 
@@ -65,8 +63,8 @@ Execution::Execution(const Parts& parts, const Schedule& schedule, const Plan& p
   for (std::int64_t first = 0; first < parts.members; first += schedule.chunk) {
     const auto count = std::min(schedule.chunk, parts.members - first);
     const auto& own = count == schedule.chunk || !rest ? plan : *rest;
-    const auto constants = parts_of(parts.constants, first, count, own.alone);
-    parts_.push_back({first, count, own.alone, Program(parts.graph, own, constants, count),
+    const MembersOfProgram members{first, count, own.alone};
+    parts_.push_back({members, Program(parts.graph, own, parts.constants, members),
                       plans_memory ? std::make_unique<MemoryPlan>() : nullptr});
   }
   if (records) recorded_ = std::make_unique<RecordedPass>(parts.device.record);
@@ -84,9 +82,10 @@ std::size_t Execution::instructions() const {
 
 std::vector<WideTensor> Execution::run_part(const Part& part, std::span<const WideTensor> inputs,
                                             MemoryPool& pool) const {
-  const auto own = parts_of(inputs, part.first, part.count, part.alone);
+  const auto own = parts_of(inputs, part.members);
   std::optional<ObservedMembers> observed;  // a single part works for all
-  if (parts_.size() > 1 || part.alone) observed.emplace(MemberRange{part.first, part.count});
+  const auto& [first, count, alone] = part.members;
+  if (parts_.size() > 1 || alone) observed.emplace(MemberRange{first, count});
   try {
     if (part.memory) {
       const MemoryPlan::Pass pass(*part.memory, pool);
@@ -95,7 +94,7 @@ std::vector<WideTensor> Execution::run_part(const Part& part, std::span<const Wi
     const MemoryPool::Scope scope(pool);
     return part.program.run(own);
   } catch (const MemberFault& fault) {
-    throw fault.behind(part.first);
+    throw fault.behind(part.members.first);
   }
 }
 

@@ -45,8 +45,8 @@ class Execution {
   /// What an execution is made of.
   struct Parts {
     const Graph& graph;
-    std::span<const ValueState> inputs;     ///< of all members
-    std::span<const WideTensor> constants;  ///< of all members, by index into Graph::inputs
+    std::span<const ValueState> inputs;   ///< of all members
+    std::span<const Constant> constants;  ///< of all members, by index into Graph::inputs
     std::int64_t members;
     bool static_memory = false;  ///< on the CPU each program has a MemoryPlan; elsewhere passes are recorded
     ComputeDevice device = {};
@@ -69,8 +69,7 @@ class Execution {
 
  private:
   struct Part {
-    std::int64_t first, count;
-    bool alone;  ///< a plan_alone() of one member
+    MembersOfProgram members;  ///< alone: by a plan_alone()
     Program program;
     std::unique_ptr<MemoryPlan> memory;  ///< null: all from the pool
   };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "core/aten/torch_error.h"
@@ -31,23 +32,31 @@ const Strategy& find_strategy(const NodePlan& plan) {
 
 class ProgramBuilder {
  public:
-  ProgramBuilder(const Graph& graph, const Plan& plan, std::int64_t members, Program& program)
-      : graph_(graph), plan_(plan), members_(members), program_(program) {}
+  ProgramBuilder(const Graph& graph, const Plan& plan, std::span<const Constant> constants,
+                 const MembersOfProgram& members, Program& program)
+      : graph_(graph),
+        plan_(plan),
+        inputs_(constants),
+        part_(members),
+        members_(members.count),
+        program_(program) {}
 
-  void build(std::span<const WideTensor> constants) {
+  void build() {
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
       const auto id = graph_.inputs[i].value;
       const auto& state = value_state(id);
       const auto slot = new_slot(id, state.layout);
-      if (constants[i].tensor.defined()) {
-        set_constant(slot, constants[i].tensor);
+      if (inputs_[i].is_given()) {
+        pending_.emplace(slot, i);
       } else {
         program_.entries_.push_back({i, slot, state.layout});
       }
     }
+    const auto last = last_readers();
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       node_ = static_cast<std::int32_t>(i);
       add_node(graph_.nodes[i], plan_.nodes[i]);
+      for (const auto id : last[i]) drop_unread(id);
     }
     node_ = -1;
     for (const auto& output : graph_.outputs) add_exit(output.value);
@@ -69,7 +78,39 @@ class ProgramBuilder {
     return constants_.size() - 1;
   }
   void set_constant(std::size_t slot, at::Tensor tensor) { constants_[slot] = std::move(tensor); }
-  bool is_constant(std::size_t slot) const { return constants_[slot].defined(); }
+  bool is_constant(std::size_t slot) const { return constants_[slot].defined() || pending_.contains(slot); }
+  // Constant inputs are there from the first that asks.
+  const at::Tensor& constant(std::size_t slot) {
+    if (const auto input = pending_.find(slot); input != pending_.end()) {
+      set_constant(slot, inputs_[input->second].part(part_.first, part_.count, part_.alone));
+      pending_.erase(input);
+    }
+    return constants_[slot];
+  }
+
+  // By node, the values that no later node reads and that are no outputs.
+  std::vector<std::vector<ValueId>> last_readers() const {
+    std::map<ValueId, std::size_t> readers;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      for (const auto id : localize(graph_.nodes[i]).operands) readers[id] = i;
+    }
+    for (const auto& output : graph_.outputs) {
+      if (const auto* ref = output.value.ref()) readers.erase(ref->id);
+    }
+    std::vector<std::vector<ValueId>> values(graph_.nodes.size());
+    for (const auto& [id, node] : readers) values[node].push_back(id);
+    return values;
+  }
+
+  // A constant that was only packed, or that other constants were made of.
+  void drop_unread(ValueId id) {
+    for (auto it = slots_.lower_bound({id, {}}); it != slots_.end() && it->first.first == id; ++it) {
+      if (!read_.contains(it->second)) constants_[it->second].reset();
+    }
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      if (graph_.inputs[i].value == id) inputs_[i].release();
+    }
+  }
 
   // The slot of `id` in `layout`; a conversion is added, or done at once for a constant.
   std::size_t slot_in(ValueId id, Layout layout) {
@@ -79,7 +120,7 @@ class ProgramBuilder {
     const auto slot = new_slot(id, layout);
     const auto value_type = type(id);
     if (is_constant(source)) {
-      auto converted = convert(constants_[source], from, layout, value_type, members_);
+      auto converted = convert(constant(source), from, layout, value_type, members_);
       set_constant(slot, layout == Layout::kPacked ? converted.contiguous() : std::move(converted));
       return slot;
     }
@@ -115,7 +156,7 @@ class ProgramBuilder {
     instruction.node = node_;
     for (std::size_t i = 0; i < local.operands.size(); ++i) {
       const auto slot = slot_in(local.operands[i], node_plan.offer.operands[i]);
-      if (is_constant(slot)) call.operands[i].constant = constants_[slot];
+      if (is_constant(slot)) call.operands[i].constant = constant(slot);
       instruction.operands.push_back(slot);
     }
     for (std::size_t i = 0; i < node.results.size(); ++i) {
@@ -123,11 +164,16 @@ class ProgramBuilder {
           node.results[i] < 0 ? kUnused : new_slot(node.results[i], node_plan.offer.results[i]));
     }
     const bool as_it_is = node_plan.strategy == kSharedStrategy || node_plan.strategy == kAloneStrategy;
-    instruction.kernel = as_it_is ? once(call) : find_strategy(node_plan).prepare(call, node_plan.offer);
+    const auto* strategy = as_it_is ? nullptr : &find_strategy(node_plan);
+    instruction.kernel = strategy ? strategy->prepare(call, node_plan.offer) : once(call);
     const bool folds =
         !draws_random(node) && std::all_of(instruction.operands.begin(), instruction.operands.end(),
                                            [&](std::size_t slot) { return is_constant(slot); });
     if (folds) return run_now(instruction);
+    const auto packed = strategy && strategy->packs ? strategy->packs(call) : std::vector<std::size_t>();
+    for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
+      if (std::ranges::find(packed, i) == packed.end()) read_.insert(instruction.operands[i]);
+    }
     if (node_plan.strategy != kSharedStrategy && !call.by_member) {
       instruction.layouts = node_plan.offer.operands;
       for (auto& operand : call.operands) operand.constant.reset();
@@ -139,7 +185,7 @@ class ProgramBuilder {
   // Every operand is a weight: the results are constants too.
   void run_now(const Program::Instruction& instruction) {
     std::vector<at::Tensor> operands, results(instruction.results.size());
-    for (const auto slot : instruction.operands) operands.push_back(constants_[slot]);
+    for (const auto slot : instruction.operands) operands.push_back(constant(slot));
     with_torch_errors(
         "compile", [&] { return instruction.where; }, [&] { instruction.kernel(operands, results); });
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -156,7 +202,7 @@ class ProgramBuilder {
         inputs.push_back(
             at::empty({}, at::TensorOptions(graph_.device).dtype(wanted.dtype)).expand(wanted.shape));
       } else {
-        inputs.push_back(constants_[slots_.at({operands[i], Layout::kShared})]);
+        inputs.push_back(constant(slots_.at({operands[i], Layout::kShared})));
       }
     }
     with_torch_errors(
@@ -171,6 +217,7 @@ class ProgramBuilder {
     if (const auto* ref = argument.ref()) {
       exit.layout = value_state(ref->id).mapped ? Layout::kFront : Layout::kShared;
       exit.slot = slot_in(ref->id, exit.layout);
+      if (is_constant(exit.slot)) constant(exit.slot);
     } else {
       exit.literal = argument;
     }
@@ -191,16 +238,20 @@ class ProgramBuilder {
   static constexpr std::size_t kUnused = static_cast<std::size_t>(-1);
   const Graph& graph_;
   const Plan& plan_;
+  std::span<const Constant> inputs_;
+  MembersOfProgram part_;
   std::int64_t members_;
-  std::int32_t node_ = -1;  ///< the one being added
+  std::map<std::size_t, std::size_t> pending_;  ///< constant inputs that nothing has asked for, by slot
+  std::set<std::size_t> read_;                  ///< slots that kernels read in a pass
+  std::int32_t node_ = -1;                      ///< the one being added
   Program& program_;
   std::map<std::pair<ValueId, Layout>, std::size_t> slots_;
   std::vector<at::Tensor> constants_;
 };
 
-Program::Program(const Graph& graph, const Plan& plan, std::span<const WideTensor> constants,
-                 std::int64_t members) {
-  ProgramBuilder(graph, plan, members, *this).build(constants);
+Program::Program(const Graph& graph, const Plan& plan, std::span<const Constant> constants,
+                 const MembersOfProgram& members) {
+  ProgramBuilder(graph, plan, constants, members, *this).build();
 }
 
 std::string listing(const Graph& graph, const Plan& plan) {
@@ -244,7 +295,8 @@ std::vector<WideTensor> Program::run(std::span<const WideTensor> inputs) const {
           try {
             instruction.kernel(operands, results);
           } catch (const c10::Error& error) {
-            if (instruction.call && !is_out_of_memory(error))
+            const bool are_there = std::ranges::all_of(operands, &at::Tensor::defined);  // none was packed
+            if (instruction.call && are_there && !is_out_of_memory(error))
               find_member_fault(*instruction.call, instruction.layouts, operands, instruction.where);
             throw;
           }

@@ -14,21 +14,24 @@
 #include "core/eager/observe.h"
 #include "core/ir/graph.h"
 #include "core/plan/plan.h"
+#include "core/run/constant.h"
 
 namespace wide {
 
-/// A value given to or taken from a program.
-struct WideTensor {
-  at::Tensor tensor;
-  Layout layout = Layout::kShared;  ///< kShared [d0, …] or kFront [N, d0, …]
+/// Some of the members of a model.
+struct MembersOfProgram {
+  std::int64_t first, count;
+  bool alone;  ///< one member's values have no axis of members
 };
 
 /// Executable form of a planned graph. Immutable; runs may be concurrent.
 class Program {
  public:
-  /// `constants` gives the value of each constant input of the graph by index into Graph::inputs, the others
-  /// are undefined. Nodes that depend on constants only run here, and layouts of constants are settled here.
-  Program(const Graph& graph, const Plan& plan, std::span<const WideTensor> constants, std::int64_t members);
+  /// `constants` are those of all members of a model, by index into Graph::inputs; what no kernel reads in a
+  /// pass is not kept. Nodes that depend on constants only run here, and layouts of constants are settled
+  /// here.
+  Program(const Graph& graph, const Plan& plan, std::span<const Constant> constants,
+          const MembersOfProgram& members);
 
   /// `inputs` by index into Graph::inputs; entries of constant inputs are ignored. Gives one per
   /// Graph::outputs: shared or in front. Throws wide::Error ("run") naming the failing node.

@@ -11,6 +11,11 @@ std::optional<std::size_t> Call::operand_of(std::size_t index) const {
   return static_cast<std::size_t>(ref->id);
 }
 
+Call without_constants(Call call) {
+  for (auto& operand : call.operands) operand.constant.reset();
+  return call;
+}
+
 const Operand* Call::operand_at(std::size_t index) const {
   const auto operand = operand_of(index);
   return operand ? &operands[*operand] : nullptr;

@@ -46,6 +46,9 @@ struct Call {
   std::vector<std::int64_t> integers(std::size_t index) const;
 };
 
+/// For kernels to keep: a call whose constants others may set free.
+Call without_constants(Call call);
+
 /// How a strategy would run a call.
 struct Offer {
   std::vector<Layout> operands;  ///< the layout wanted of each operand
@@ -85,6 +88,8 @@ struct Strategy {
   /// What runs, for people to read; `names` of the operands, then of the results. May be null.
   std::string (*listing)(const Call& call, const Offer& offer, std::span<const std::string> names) = nullptr;
   Mode least_mode = Mode::kEager;  ///< the first in which it is chosen unasked: it rounds otherwise than ATen
+  /// Operands that prepare() packs where they are constant: the kernel then never reads them. May be null.
+  std::vector<std::size_t> (*packs)(const Call& call) = nullptr;
 };
 
 /// An operation on made-up operands, for tests and benchmarks.

@@ -9,10 +9,8 @@
 
 #include "core/aten/with_threads.h"
 #include "core/ir/text.h"
-#include "core/strategy/shared_constants.h"
 #include "core/tune/cost_book.h"
 #include "core/tune/stopwatch.h"
-#include "formats/error.h"
 
 namespace wide {
 namespace {
@@ -39,8 +37,9 @@ constexpr std::size_t kMostPlans = 4;
 // Nanoseconds. A race of longer passes outlasts such a moment by itself, in so many rounds.
 constexpr double kLongPass = 20e6;
 constexpr int kLongRounds = 3;
-// Bytes that kernels of all contenders may make of their weights: beyond, no further contenders are built.
-constexpr std::int64_t kMostMade = 512LL << 20;
+// Bytes. Where weights are more, contenders are built only while they race, one at a time beside members
+// apart, which have no weights of their own: plans pack and stack weights each in their way.
+constexpr std::int64_t kMuch = 32LL << 20;
 
 struct Plans {
   Plan plan;
@@ -49,8 +48,9 @@ struct Plans {
 };
 
 struct Contender {
-  PlannedExecution planned;
-  std::string key;
+  Schedule schedule;
+  Plans plans;
+  std::optional<Execution> execution;  ///< where it is built now
   double time = std::numeric_limits<double>::infinity();
 };
 
@@ -70,6 +70,10 @@ class AutoPlanner {
     if (!device().is_cpu()) key_.append("on ").append(request.parts.device.name).append(" ");
     if (request.parts.static_memory) key_.append(device().is_cpu() ? "planned " : "recorded ");
     if (request.choice.mode != Mode::kEager) key_.append(name(request.choice.mode)).append(" ");
+    std::int64_t bytes = 0;
+    for (const auto& constant : request.parts.constants)
+      bytes += constant.layout() == Layout::kShared ? 0 : constant.bytes();
+    has_much_ = bytes > kMuch;
   }
 
   PlannedExecution run() {
@@ -137,10 +141,14 @@ class AutoPlanner {
     return text;
   }
 
-  PlannedExecution build(const Schedule& schedule, Plans plans) {
+  Execution execution(const Schedule& schedule, const Plans& plans) const {
     const WithThreads threads(inner_threads(schedule, device()));
-    Execution execution(request_.parts, schedule, plans.plan, plans.rest ? &*plans.rest : nullptr);
-    return {schedule, std::move(plans.plan), std::move(plans.rest), std::move(execution), {}};
+    return {request_.parts, schedule, plans.plan, plans.rest ? &*plans.rest : nullptr};
+  }
+
+  PlannedExecution build(const Schedule& schedule, Plans plans) const {
+    auto built = execution(schedule, plans);
+    return {schedule, std::move(plans.plan), std::move(plans.rest), std::move(built), {}};
   }
 
   std::string key(const Schedule& schedule) const {
@@ -160,7 +168,7 @@ class AutoPlanner {
       if (!tuner_.book().find(key(schedule))) continue;
       options_.push_back({schedule, 0, 0});
       const bool had_near = tuner_.book().find(near_key(schedule)).has_value();
-      for (auto& plans : plans_of(schedule, had_near ? kMostPlans : 1)) {
+      for (auto& plans : plans_of(schedule, had_near ? most_plans() : 1)) {
         const auto time = tuner_.book().find(plans.key);
         if (!time) continue;
         note(schedule, *time);
@@ -195,11 +203,23 @@ class AutoPlanner {
     race_again(all);
     for (const auto& one : all) {
       if (!std::isfinite(one.time)) continue;
-      tuner_.book().add(one.key, one.time);
-      note(one.planned.schedule, one.time);
+      tuner_.book().add(one.plans.key, one.time);
+      note(one.schedule, one.time);
     }
     tuner_.book().add(key_ + "done", 0);
-    return std::move(best_of(all).planned);
+    auto best = std::move(best_of(all));
+    all.clear();
+    reference_.reset();
+    if (!best.execution) {
+      auto planned = build(best.schedule, std::move(best.plans));
+      return_free_memory();
+      return planned;
+    }
+    return {best.schedule,
+            std::move(best.plans.plan),
+            std::move(best.plans.rest),
+            std::move(*best.execution),
+            {}};
   }
 
   std::vector<Contender> build_what_is_worth_it() {
@@ -210,11 +230,10 @@ class AutoPlanner {
       auto plans = first_plans(schedule);
       const ScheduleOption option{schedule, predicted(schedule, plans), 0};
       options_.push_back(option);
-      if (!all.empty() && (!worth_building(schedule, option.predicted) || is_full())) continue;
-      all.push_back(contender(schedule, std::move(plans)));
-      const auto run = runs_of(std::span(&all.back(), 1));
-      const double first = time_in_turns(
-          run, on_device({.rounds = 1, .sample_us = 100, .seconds_each = 0.1, .least_rounds = 1}))[0];
+      if (!all.empty() && !worth_building(schedule, option.predicted)) continue;
+      all.push_back({schedule, std::move(plans), {}});
+      const StopwatchOptions once{.rounds = 1, .sample_us = 100, .seconds_each = 0.1, .least_rounds = 1};
+      const double first = times_of(std::span(&all.back(), 1), once)[0];
       best_so_far_ = std::min(best_so_far_, first);
       // Now, as larger programs may use up the time there is for measuring.
       if (had_near_.empty() && apart(schedule) && first <= kAgain * best_so_far_)
@@ -223,25 +242,50 @@ class AutoPlanner {
     return all;
   }
 
-  static bool is_full() { return shared_constant_bytes() > kMostMade; }
-
-  Contender contender(const Schedule& schedule, Plans plans) {
-    auto name = std::move(plans.key);
-    return {build(schedule, std::move(plans)), std::move(name)};
-  }
-
-  std::vector<std::function<void()>> runs_of(std::span<const Contender> contenders) {
+  // Builds them, if they are not, and lets go of them again where weights are much.
+  std::vector<double> times_of(std::span<Contender> contenders, const StopwatchOptions& options) {
     std::vector<std::function<void()>> runs;
-    for (const auto& one : contenders)
-      runs.emplace_back([&] { (void)one.planned.execution.run(request_.example, pool_); });
-    return runs;
+    for (auto& one : contenders) {
+      if (!one.execution) one.execution.emplace(execution(one.schedule, one.plans));
+      runs.emplace_back([&] { (void)one.execution->run(request_.example, pool_); });
+    }
+    auto times = time_in_turns(runs, on_device(options));
+    if (!has_much_) return times;
+    for (auto& one : contenders) one.execution.reset();
+    return_free_memory();
+    return times;
   }
 
   void race(std::vector<Contender>& contenders) {
-    auto options = on_device(kPass);
+    auto options = kPass;
     if (best_so_far_ >= kLongPass) options.least_rounds = kLongRounds;
-    const auto times = time_in_turns(runs_of(contenders), options);
+    if (has_much_) {
+      // What the others are compared with goes first.
+      std::ranges::stable_partition(contenders, [](const Contender& one) { return one.plans.plan.alone; });
+      return race_one_by_one(contenders, options);
+    }
+    const auto times = times_of(contenders, options);
     for (std::size_t i = 0; i < contenders.size(); ++i) contenders[i].time = times[i];
+  }
+
+  // Each against the same members apart, whose times say how the machine's moments compare.
+  void race_one_by_one(std::span<Contender> contenders, StopwatchOptions options) {
+    options.seconds_each /= 2;
+    options.hopeless = kAgain;
+    for (auto& one : contenders) {
+      std::vector<std::function<void()>> runs{[&] { (void)one.execution->run(request_.example, pool_); }};
+      if (reference_) runs.emplace_back([&] { (void)reference_->run(request_.example, pool_); });
+      one.execution.emplace(execution(one.schedule, one.plans));
+      const auto times = time_in_turns(runs, on_device(options));
+      one.time = times[0];
+      if (reference_ && std::isfinite(times[1])) one.time *= reference_time_ / times[1];
+      if (!reference_ && one.plans.plan.alone && std::isfinite(one.time)) {
+        reference_ = std::move(one.execution);
+        reference_time_ = one.time;
+      }
+      one.execution.reset();
+      return_free_memory();
+    }
   }
 
   // Races those near the best again, with plans near theirs, which are added to `all`.
@@ -252,12 +296,18 @@ class AutoPlanner {
     std::vector<Contender> again, others, added;
     for (auto& one : all) {
       // Members apart have run by ATen's kernels only: by ours they may come from further behind.
-      const double near = apart(one.planned.schedule) ? kAgain : kNear;
-      if (one.time <= near * least) add_near_plans(one.planned.schedule, added);
+      const double near = apart(one.schedule) ? kAgain : kNear;
+      if (one.time <= near * least) add_near_plans(one.schedule, added);
       (one.time <= limit ? again : others).push_back(std::move(one));
     }
+    if (has_much_) {
+      race(added);
+      std::ranges::move(again, std::back_inserter(added));
+      again = std::move(added);
+      added.clear();
+    }
     const auto known = again.size();
-    const bool is_settled = added.empty() && least >= kLongPass;
+    const bool is_settled = added.empty() && (has_much_ || least >= kLongPass);
     std::move(added.begin(), added.end(), std::back_inserter(again));
     if (again.size() > 1 && !is_settled) race_again(again, known);
     all = std::move(again);
@@ -280,16 +330,19 @@ class AutoPlanner {
     for (std::size_t i = 0; i < known; ++i) contenders[i].time = std::min(contenders[i].time, before[i]);
   }
 
+  // One more only where each is built anew.
+  std::size_t most_plans() const { return has_much_ ? 2 : kMostPlans; }
+
   static bool apart(const Schedule& schedule) { return schedule.chunk == 1; }
 
   // Once for a schedule.
   void add_near_plans(const Schedule& schedule, std::vector<Contender>& added) {
-    if (is_full() || std::ranges::find(had_near_, schedule) != had_near_.end()) return;
+    if (std::ranges::find(had_near_, schedule) != had_near_.end()) return;
     had_near_.push_back(schedule);
     tuner_.book().add(near_key(schedule), 0);
-    auto plans = plans_of(schedule, kMostPlans);
-    for (auto plan = plans.begin() + 1; plan < plans.end() && !is_full(); ++plan)
-      added.push_back(contender(schedule, std::move(*plan)));
+    auto plans = plans_of(schedule, most_plans());
+    for (auto plan = plans.begin() + 1; plan < plans.end(); ++plan)
+      added.push_back({schedule, std::move(*plan), {}});
   }
 
   PlannedExecution finish(PlannedExecution planned) {
@@ -301,81 +354,19 @@ class AutoPlanner {
   Tuner& tuner_;
   MemoryPool& pool_;
   std::string key_;
+  bool has_much_ = false;  ///< weights that differ per member
+  std::optional<Execution> reference_;
+  double reference_time_ = 0;
   double best_so_far_ = std::numeric_limits<double>::infinity();
   std::vector<ScheduleOption> options_;
   std::vector<Schedule> had_near_;  ///< those whose near plans are contenders
 };
 
-Plan plan_from_choices(const PlanRequest& request, std::int64_t members,
-                       const std::vector<NodeChoice>& choices) {
-  const std::vector<ValueState> inputs(request.parts.inputs.begin(), request.parts.inputs.end());
-  const bool alone = std::all_of(choices.begin(), choices.end(), [](const NodeChoice& choice) {
-    return choice.strategy == kAloneStrategy || choice.strategy == kConstantStrategy;
-  });
-  if (alone && members == 1) return plan_alone(request.parts.graph, inputs);
-  return plan_from(request.parts.graph, inputs, members, choices);
-}
-
 }  // namespace
-
-std::vector<Schedule> possible_schedules(std::int64_t members, int threads, at::Device device) {
-  std::vector<Schedule> schedules;
-  const auto add = [&](std::int64_t chunk, int workers, int inner) {
-    const Schedule one{chunk, workers, inner};
-    if (chunk >= 1 && chunk <= members &&
-        std::find(schedules.begin(), schedules.end(), one) == schedules.end())
-      schedules.push_back(one);
-  };
-  add(members, 1, 0);
-  if (members == 1) return schedules;
-  if (!device.is_cpu()) {
-    // A member to a stream, as many streams as can be of use; halves side by side; and one after the other.
-    add(1, static_cast<int>(std::min<std::int64_t>(members, kMostStreams)), 0);
-    add((members + 1) / 2, 2, 0);
-    add(1, 1, 0);
-    return schedules;
-  }
-  const auto programs = std::min<std::int64_t>(members, threads);
-  if (threads > 1) {
-    add(1, static_cast<int>(programs), 0);
-    add((members + programs - 1) / programs, static_cast<int>(programs), 0);
-    add(members, 1, 1);
-  }
-  add(1, 1, 0);
-  if (threads > 1 && members >= 4 * threads) add(members / (2 * threads), threads, 0);
-  if (members >= 4) add(members / 2, 1, 0);
-  if (members >= 8) add(members / 4, 1, 0);
-  return schedules;
-}
 
 PlannedExecution plan_execution(const PlanRequest& request, Tuner& tuner, MemoryPool& pool) {
   tuner.begin();
   return AutoPlanner(request, tuner, pool).run();
-}
-
-PlannedExecution restore(const PlanRequest& request, const StoredPlan& stored) {
-  const auto members = request.parts.members;
-  if (stored.members != members || stored.schedule.chunk < 1 || stored.schedule.chunk > members) {
-    throw Error("plan", "the stored plan is for " + std::to_string(stored.members) +
-                            " members, the model has " + std::to_string(members) + "; make a new plan");
-  }
-  const auto& schedule = stored.schedule;
-  if (request.random && (schedule.chunk != members || schedule.workers != 1 || schedule.threads != 0)) {
-    throw Error("plan", "the stored plan runs " + describe(schedule, members, request.parts.device.device) +
-                            ", but the model draws random numbers, and members have their own streams only "
-                            "all at once on the calling thread; make a new plan");
-  }
-  auto plan = plan_from_choices(request, stored.schedule.chunk, stored.nodes);
-  std::optional<Plan> rest;
-  if (const auto left = members % stored.schedule.chunk; left > 0)
-    rest = plan_from_choices(request, left, stored.rest);
-  Execution execution(request.parts, stored.schedule, plan, rest ? &*rest : nullptr);
-  return {stored.schedule, std::move(plan), std::move(rest), std::move(execution), {}};
-}
-
-StoredPlan store(const Graph& graph, std::int64_t members, const PlannedExecution& planned) {
-  return {members, planned.schedule, choices_of(graph, planned.plan),
-          planned.rest ? choices_of(graph, *planned.rest) : std::vector<NodeChoice>()};
 }
 
 }  // namespace wide

@@ -88,9 +88,20 @@ at::Tensor operand_in(const Operand& operand, Layout layout, std::int64_t member
   return convert(tensor, from, layout, operand.type, members);
 }
 
-// Operands too large for any cache, by place and layout: all candidates may read the same.
+// Operands too large for any cache, by place and layout: all candidates may read the same memory.
 constexpr std::int64_t kLarge = 16LL << 20;
 using LargeOperands = std::map<std::pair<std::size_t, Layout>, at::Tensor>;
+
+at::Tensor large_operand(LargeOperands& large, const Call& call, std::size_t i, Layout layout) {
+  const auto& operand = call.operands[i];
+  if (const auto known = large.find({i, layout}); known != large.end()) return known->second;
+  const auto from = operand.mapped ? Layout::kFront : Layout::kShared;
+  const auto made =
+      layout != from && is_free(from, layout, operand.type, call.members)
+          ? convert(large_operand(large, call, i, from), from, layout, operand.type, call.members)
+          : operand_in(operand, layout, call.members, call.device);
+  return large[{i, layout}] = made;
+}
 
 // A candidate ready to run again and again.
 std::function<void()> runnable(const NodeCandidates& node, const Candidate& candidate,
@@ -99,11 +110,9 @@ std::function<void()> runnable(const NodeCandidates& node, const Candidate& cand
   std::vector<at::Tensor> operands;
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
     const auto layout = candidate.offer.operands[i];
-    const auto known = large.find({i, layout});
-    operands.push_back(known != large.end()
-                           ? known->second
-                           : operand_in(call.operands[i], layout, call.members, call.device));
-    if (call.operands[i].type.bytes() * call.members > kLarge) large[{i, layout}] = operands.back();
+    const bool is_large = call.operands[i].type.bytes() * call.members > kLarge;
+    operands.push_back(is_large ? large_operand(large, call, i, layout)
+                                : operand_in(call.operands[i], layout, call.members, call.device));
     if (constant[i]) call.operands[i].constant = operands.back();
   }
   auto kernel = candidate.strategy->prepare(call, candidate.offer);

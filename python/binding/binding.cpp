@@ -217,7 +217,7 @@ struct Given {
   bool costs_on_disk;
   const std::string& strategy;
   std::int64_t seed;
-  bool snapshots;
+  bool snapshots, borrowed;
 };
 
 BuildOptions options_of(const Given& given, Entry& entry) {
@@ -240,6 +240,7 @@ BuildOptions options_of(const Given& given, Entry& entry) {
   };
   options.costs = costs_of_process(given.costs_on_disk);
   options.seed = static_cast<std::uint64_t>(given.seed);
+  options.borrowed = given.borrowed;
   options.pipeline.snapshots = given.snapshots;
   options.pipeline.cancelled = [&entry] { return entry.cancelled.load(); };
   return options;
@@ -261,7 +262,7 @@ std::int64_t create(const at::Tensor& program, const std::string& name, const St
     auto loaded = load_program(bytes_of(program), name, {fqns.begin(), fqns.end()});
     auto all = members_of(loaded.graph, loaded.tensors, members, fqns, tensors);
     return enter(std::move(loaded.graph), std::move(loaded.tensors), std::move(all),
-                 {mode, tuning, seconds, costs_on_disk, strategy, seed, snapshots});
+                 {mode, tuning, seconds, costs_on_disk, strategy, seed, snapshots, /*borrowed=*/true});
   });
 }
 
@@ -277,7 +278,7 @@ std::tuple<std::int64_t, Strings, Strings> open_files(const Strings& models, con
     for (const auto& member : loaded.members) names.push_back(member.name);
     auto own = loaded.members.at(0).tensors;
     const auto handle = enter(std::move(loaded.graph), std::move(own), {std::move(loaded.members), {}},
-                              {mode, tuning, seconds, costs_on_disk, strategy, seed, snapshots});
+                              {mode, tuning, seconds, costs_on_disk, strategy, seed, snapshots, false});
     return std::tuple(handle, std::move(names), std::move(loaded.warnings));
   });
 }
@@ -298,6 +299,11 @@ at::Tensor as_faked(const at::Tensor& output, const Tensors& inputs) {
   return input ? output.clone(at::MemoryFormat::Contiguous) : output.contiguous();
 }
 
+void refuse_stale(const Entry& entry) {
+  if (const auto changed = entry.versions.changed(entry.model.buffers()); !changed.empty())
+    raise("stale", changed + ": was written after the wide model took it in; call refresh()");
+}
+
 // `compiled`: called by a graph of torch.compile. Else what is not built yet is Python's to build, where it
 // can be interrupted.
 Tensors forward(std::int64_t handle, Tensors tensors, const c10::List<bool>& mapped, bool compiled) {
@@ -310,8 +316,7 @@ Tensors forward(std::int64_t handle, Tensors tensors, const c10::List<bool>& map
       const KeptGenerator kept(at::kCPU);
       entry->model.build(inputs);
     }
-    if (const auto changed = entry->versions.changed(entry->model.buffers()); !changed.empty())
-      raise("stale", changed + ": was written after the wide model took it in; call refresh()");
+    refuse_stale(*entry);
     const auto outputs = entry->model.forward(inputs);
     Tensors results;
     results.reserve(outputs.size());
@@ -458,6 +463,7 @@ std::tuple<Strings, std::vector<double>, Strings> prove_model(std::int64_t handl
   return with_errors("prove", [&] {
     const auto entry = find(handle);
     const std::lock_guard lock(entry->mutex);
+    refuse_stale(*entry);
     const KeptGenerator kept(at::kCPU);
     const auto proof = prove(entry->model, inputs_of(tensors, mapped));
     Strings texts;

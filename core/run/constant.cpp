@@ -1,0 +1,105 @@
+#include "core/run/constant.h"
+
+#include <ATen/ATen.h>
+#include <sys/mman.h>
+
+#include <new>
+#include <utility>
+
+namespace wide {
+namespace {
+
+struct Pages {
+  void* data;
+  std::size_t bytes;
+};
+
+void unmap(void* context) {
+  const auto* pages = static_cast<Pages*>(context);
+  ::munmap(pages->data, pages->bytes);
+  delete pages;
+}
+
+// Large memory is the system's own, so that it is the system's again once it is free: the C library keeps
+// what it has.
+at::DataPtr memory_for(const at::Tensor& tensor) {
+  constexpr std::size_t kLarge = 1 << 20;
+  const auto bytes = tensor.nbytes();
+  if (!tensor.is_cpu() || bytes < kLarge) {
+    const auto made = at::empty({static_cast<std::int64_t>(bytes)}, tensor.options().dtype(at::kByte));
+    return made.storage().unsafeGetStorageImpl()->set_data_ptr({nullptr, made.device()});
+  }
+  auto* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) throw std::bad_alloc();
+  return {data, new Pages{data, bytes}, &unmap, tensor.device()};
+}
+
+}  // namespace
+
+// The storage stays while its memory comes and goes, so that what is made of the stack can be known by it.
+struct Constant::Stack {
+  explicit Stack(std::vector<at::Tensor> each) : members(std::move(each)) {
+    auto sizes = members[0].sizes().vec();
+    sizes.insert(sizes.begin(), static_cast<std::int64_t>(members.size()));
+    whole = at::empty(sizes, members[0].options());
+    free();
+  }
+
+  bool is_there() const { return is_there_; }
+  void make() {
+    if (is_there_) return;
+    impl()->set_nbytes(whole.nbytes());
+    impl()->set_data_ptr_noswap(memory_for(whole));
+    is_there_ = true;
+    at::stack_out(whole, members);
+  }
+  void free() {
+    impl()->set_data_ptr_noswap({nullptr, whole.device()});
+    impl()->set_nbytes(0);
+    is_there_ = false;
+  }
+
+  std::vector<at::Tensor> members;
+  at::Tensor whole;
+
+ private:
+  c10::StorageImpl* impl() const { return whole.storage().unsafeGetStorageImpl(); }
+  bool is_there_ = false;
+};
+
+Constant::Constant(std::vector<at::Tensor> of_members)
+    : stack_(std::make_shared<Stack>(std::move(of_members))) {}
+
+at::Tensor Constant::part(std::int64_t first, std::int64_t count, bool alone) const {
+  if (!stack_) {
+    const auto& all = value_.tensor;
+    if (!all.defined() || value_.layout == Layout::kShared) return all;
+    if (alone) return all.select(0, first);
+    return count == all.size(0) ? all : all.narrow(0, first, count);
+  }
+  if (alone) return stack_->members[static_cast<std::size_t>(first)];
+  stack_->make();
+  return stack_->whole.narrow(0, first, count);
+}
+
+void Constant::release() const {
+  if (stack_ && stack_->is_there() && stack_->whole.storage().use_count() == 1) stack_->free();
+}
+
+void Constant::settle() const {
+  if (!stack_ || !stack_->is_there() || stack_->whole.storage().use_count() == 1) return;
+  for (std::size_t i = 0; i < stack_->members.size(); ++i)
+    stack_->members[i] = stack_->whole.select(0, static_cast<std::int64_t>(i));
+}
+
+std::int64_t Constant::bytes() const {
+  const auto& all = stack_ ? stack_->whole : value_.tensor;
+  return all.defined() ? static_cast<std::int64_t>(all.nbytes()) : 0;
+}
+
+const void* Constant::identity() const {
+  const auto& all = stack_ ? stack_->whole : value_.tensor;
+  return all.defined() && all.has_storage() ? all.storage().unsafeGetStorageImpl() : nullptr;
+}
+
+}  // namespace wide
