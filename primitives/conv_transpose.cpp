@@ -108,8 +108,9 @@ Kernel prepare_col2im(const Call& call, const Offer&) {
   };
 }
 
-// From weights in oneDNN's own order, made once.
+// From weights in oneDNN's own order, made once. oneDNN, too, makes nothing of such padding.
 Answer ask_packed_weights(const Call& call) {
+  if (!counts_its_patches(call)) return refuse("the padding of the output makes more patches than there are");
   return ask_prepacked(call, /*transposed=*/true, flops(call));
 }
 
@@ -164,6 +165,17 @@ std::vector<Sample> samples(std::int64_t members) {
        "aten.conv_transpose1d.default",
        {{ValueRef{0}}, {ValueRef{1}}, {}, ints({1}), ints({1}), ints({1}), {std::int64_t{1}}, ints({2})},
        {{{6, 7, 13}}, {{7, 2, 1}}}},
+      {"output padding of a stride, 2d",
+       "aten.conv_transpose2d.input",
+       {{ValueRef{0}},
+        {ValueRef{1}},
+        {},
+        ints({1, 1}),
+        ints({0, 0}),
+        ints({1, 1}),
+        {std::int64_t{1}},
+        ints({2, 2})},
+       {{{4, 7, 4, 3}}, {{7, 3, 3, 2}}}},
       {"B equals N",
        "aten.conv_transpose2d.input",
        up({2, 2}, {0, 0}, 1),

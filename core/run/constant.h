@@ -28,6 +28,8 @@ class Constant {
   explicit Constant(std::vector<at::Tensor> of_members);
 
   bool is_given() const { return stack_ || value_.tensor.defined(); }
+  /// Members have theirs each in a place of its own.
+  bool is_apart() const { return stack_ != nullptr; }
   Layout layout() const { return stack_ ? Layout::kFront : value_.layout; }
   /// The members [first, first + count); alone: the one member's, without the axis of members. What is
   /// shared, whole.

@@ -61,6 +61,12 @@ void check_type(const Call& call, std::size_t result, const at::Tensor& tensor, 
                          "; other inputs may need the model exported for them");
 }
 
+// ATen's kernels that take it for granted that operands lie in the order of their axes, as they do for a
+// member alone: what they are given is not looked at, or a view of it fails.
+bool reads_in_order(std::string_view op) {
+  return op.starts_with("aten._weight_norm_interface") || op.starts_with("aten.isin.");
+}
+
 // libtorch warns that nested tensors may change; of them only making and taking apart is used here.
 class Silence : public c10::WarningHandler {
   void process(const c10::Warning& /*warning*/) override {}
@@ -94,10 +100,10 @@ Kernel prepare(const Call& call, const Offer& offer) {
     const auto& [kept, layouts, run, random] = *prepared;
     // The strides of as_strided could reach a neighbour's elements: each member's have memory of their own.
     // What draws may go by the order in memory, which capture() made that of the axes.
-    const auto own_memory = [&, strided =
-                                    kept.node.op.starts_with("aten.as_strided")](const at::Tensor& tensor) {
+    const auto own_memory = [&, strided = kept.node.op.starts_with("aten.as_strided"),
+                             in_order = random || reads_in_order(kept.node.op)](const at::Tensor& tensor) {
       if (strided) return tensor.clone(at::MemoryFormat::Contiguous);
-      return random && !tensor.is_nested() ? tensor.contiguous() : tensor;
+      return in_order && !tensor.is_nested() ? tensor.contiguous() : tensor;
     };
     auto* streams = random ? MemberStreams::current() : nullptr;
     std::vector<std::vector<at::Tensor>> parts(results.size()), ragged(operands.size());

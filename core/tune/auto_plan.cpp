@@ -38,8 +38,9 @@ constexpr std::size_t kMostPlans = 4;
 constexpr double kLongPass = 20e6;
 constexpr int kLongRounds = 3;
 // Bytes. Where weights are more, contenders are built only while they race, one at a time beside members
-// apart, which have no weights of their own: plans pack and stack weights each in their way.
-constexpr std::int64_t kMuch = 32LL << 20;
+// apart: plans pack and stack weights each in their way. Weights that are the caller's own are there already,
+// so that any copy shows; others are stacked before planning begins.
+constexpr std::int64_t kMuch = 512LL << 20, kMuchOfCaller = 32LL << 20;
 
 struct Plans {
   Plan plan;
@@ -70,10 +71,11 @@ class AutoPlanner {
     if (!device().is_cpu()) key_.append("on ").append(request.parts.device.name).append(" ");
     if (request.parts.static_memory) key_.append(device().is_cpu() ? "planned " : "recorded ");
     if (request.choice.mode != Mode::kEager) key_.append(name(request.choice.mode)).append(" ");
-    std::int64_t bytes = 0;
-    for (const auto& constant : request.parts.constants)
-      bytes += constant.layout() == Layout::kShared ? 0 : constant.bytes();
-    has_much_ = bytes > kMuch;
+    std::int64_t bytes = 0, of_caller = 0;
+    for (const auto& constant : request.parts.constants) {
+      if (constant.layout() != Layout::kShared) (constant.is_apart() ? of_caller : bytes) += constant.bytes();
+    }
+    has_much_ = bytes > kMuch || of_caller > kMuchOfCaller;
   }
 
   PlannedExecution run() {
