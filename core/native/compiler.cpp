@@ -103,8 +103,8 @@ std::string identity(const Compiler& compiler) {
 }
 
 std::vector<std::string> compile_flags(const std::string& level) {
-  // Nobody reads floating-point flags or errno; for their sake loops would not become vectors. What is
-  // computed is not changed by these.
+  // Nobody reads floating-point flags or errno; for their sake loops would not become vectors, nor would they
+  // where GCC moves comparisons between branches first (tree-pre). What is computed is not changed by these.
   return {"-x",
           "c",
           "-std=gnu11",
@@ -113,6 +113,7 @@ std::vector<std::string> compile_flags(const std::string& level) {
           "-ffp-contract=off",
           "-fno-trapping-math",
           "-fno-math-errno",
+          "-fno-tree-pre",
           "-fPIC",
           "-shared",
           "-nostdlib",

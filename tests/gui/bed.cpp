@@ -42,7 +42,8 @@ gui::Pace* pace = nullptr;
 std::unique_ptr<gui::Workbench> make_bench(const Start& start) {
   gui::Host host{app::engine(), app::model_bench(start.device), program_beside()};
   host.device = start.device;
-  auto made = std::make_unique<gui::Workbench>(std::move(host), gui::Settings{.first_steps = start.first}, false);
+  auto made =
+      std::make_unique<gui::Workbench>(std::move(host), gui::Settings{.first_steps = start.first}, false);
   made->fonts = fonts;
   made->restyle(1);
   return made;
