@@ -134,7 +134,7 @@ WIDE_CLONES void pack_rows(const float* from, std::int64_t step, std::int64_t ro
 void pack_panel(const float* k, std::int64_t step, std::int64_t keys, std::int64_t width,
                 std::int64_t columns, float* to) {
   const auto size = [](std::int64_t value) { return static_cast<libxsmm_blasint>(value); };
-  libxsmm_otrans(to, k, sizeof(float), size(width), size(keys), size(step), size(columns));
+  libxsmm_otrans(to, k, sizeof(float), size(width), size(keys), size(std::max(step, width)), size(columns));
   for (std::int64_t e = 0; keys < columns && e < width; ++e)
     std::fill(to + e * columns + keys, to + (e + 1) * columns, 0.0F);
 }
@@ -261,8 +261,11 @@ bool Attention::attend(const Rows& rows, Scratch& scratch) const {
 
 std::optional<at::Tensor> Attention::run(const at::Tensor& q_given, const at::Tensor& k_given,
                                          const at::Tensor& v_given, const at::Tensor& mask_given) const {
+  // Rows may lie apart but not on one another: libxsmm counts their steps as at least their length.
   const auto dense_rows = [](const at::Tensor& tensor) {
-    return tensor.stride(3) == 1 || tensor.size(3) == 1 ? tensor : tensor.contiguous();
+    const bool dense = tensor.stride(3) == 1 || tensor.size(3) == 1;
+    const bool apart = tensor.stride(2) >= tensor.size(3) || tensor.size(2) == 1;
+    return dense && apart ? tensor : tensor.contiguous();
   };
   const auto q = dense_rows(q_given), k = dense_rows(k_given), v = dense_rows(v_given);
   const auto batch = q.size(0), heads = q.size(1), key_heads = k.size(1), repeats = heads / key_heads;

@@ -80,6 +80,14 @@ TEST_F(AttentionKernel, MasksThatBroadcast) {
   }
 }
 
+TEST_F(AttentionKernel, RowsThatLieOnOneAnotherInMemory) {
+  const auto one = [](std::int64_t length) { return at::randn({2, 3, 1, 16}).expand({2, 3, length, 16}); };
+  expect_near({one(9), one(70), heads(2, 3, 70, 16), {}});
+  expect_near({heads(2, 3, 9, 16), one(70), one(70), {}});
+  const auto sliding = at::randn({2, 3, 100}).unfold(2, 16, 1);  // rows that overlap
+  expect_near({sliding, sliding, sliding, {}});
+}
+
 TEST_F(AttentionKernel, AQueryThatSeesNoKeyGivesZero) {
   const auto q = heads(1, 2, 5, 16), k = heads(1, 2, 20, 16), v = heads(1, 2, 20, 16);
   auto mask = at::ones({5, 20}, at::kBool);
