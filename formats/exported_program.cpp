@@ -95,6 +95,7 @@ void parse_program(const Json& json, ExportedProgram& program, ProgramParsing& p
   program.inputs = parse_input_specs(signature, program.graph, parsing);
   program.outputs = parse_output_specs(signature, program.graph, parsing);
   program.ranges = parse_ranges(member(json, "range_constraints"));
+  parse_guards(json, program);
   const auto user_outputs =
       std::ranges::count(program.outputs, OutputSpec::Kind::kUserOutput, &OutputSpec::kind);
   try {

@@ -149,6 +149,7 @@ struct ExportedProgram {
   std::vector<InputSpec> inputs;                  ///< in the order of graph.inputs
   std::vector<OutputSpec> outputs;                ///< in the order of graph.outputs
   std::map<std::string, Range> ranges;            ///< by symbol
+  std::vector<std::string> guards;                ///< conditions on symbols, guard.h; all are to hold
   std::map<std::string, StoredTensor> weights;    ///< parameters and persistent buffers by fqn
   std::map<std::string, StoredTensor> constants;  ///< lifted constants and non-persistent buffers by fqn
   std::vector<std::string>

@@ -142,10 +142,6 @@ Value narrow(int128 wide) {
   return static_cast<std::int64_t>(wide);
 }
 
-int128 floor_div(int128 a, int128 b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
 Value power(std::int64_t base, std::int64_t exponent) {
   if (exponent < 0) return {};
   if (base == 0 || base == 1) return exponent == 0 ? 1 : base;

@@ -50,6 +50,9 @@ void check_bools(const StoredTensor& tensor);
 /// cannot be read without running code is a warning.
 void read_samples(const Archive& archive, const std::string& place, ExportedProgram& program);
 
+/// program_guards.cpp. Fills ExportedProgram::guards; a condition that cannot be read is a warning.
+void parse_guards(const Json& json, ExportedProgram& program);
+
 /// program_pytree.cpp. Paths of the leaves of the program's output, or a Fault when it does not have `count`
 /// leaves.
 std::vector<std::string> parse_output_names(const Json& graph_module, std::size_t count);

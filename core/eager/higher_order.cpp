@@ -13,6 +13,7 @@ namespace wide {
 namespace {
 
 constexpr std::array kForms = {HigherOrderForm{kCond, 2, 2},     HigherOrderForm{kWhileLoop, 2, 2},
+                               HigherOrderForm{kWhileLoopStacked, 2, 2},
                                HigherOrderForm{kMap, 1, 2},      HigherOrderForm{kScan, 1, 3},
                                HigherOrderForm{kAutocast, 1, 2}, HigherOrderForm{kCall, 1, 1},
                                HigherOrderForm{kGroup, 1, 1}};
@@ -104,6 +105,28 @@ HigherOrderCall::Values HigherOrderCall::while_loop(Values carried, const Values
   return carried;
 }
 
+// As WhileLoopStackOutputOp of PyTorch: each carried value after every step; after none, the first ones as one row.
+HigherOrderCall::Values HigherOrderCall::while_loop_stacked(Values carried, const Values& others) const {
+  std::vector<std::vector<at::Tensor>> steps(carried.size());
+  while (is_true(step(0, {carried, others}).at(0))) {
+    carried = step(1, {carried, others});
+    if (carried.size() != steps.size())
+      throw Error("run", node_.op + ": its step gives another number of values than it carries");
+    for (std::size_t k = 0; k < carried.size(); ++k) {
+      if (!carried[k].isTensor()) throw Error("run", node_.op + ": carries a number, which cannot be stacked");
+      steps[k].push_back(carried[k].toTensor());
+    }
+  }
+  for (std::size_t k = 0; k < carried.size(); ++k) {
+    if (!steps[k].empty()) {
+      carried[k] = at::stack(steps[k]);
+    } else if (carried[k].isTensor()) {
+      carried[k] = carried[k].toTensor().unsqueeze(0);
+    }
+  }
+  return carried;
+}
+
 // The step on one row of each x after the other; what it gives beyond the carried values is stacked. Of no
 // rows at all a row of zeros says what shapes would have been stacked.
 HigherOrderCall::Values HigherOrderCall::over_rows(Values carried, const Values& rows,
@@ -140,6 +163,8 @@ void HigherOrderCall::run(std::span<const c10::IValue> operands, std::vector<c10
     results = step(taken ? 0 : 1, {values(1, operands)});
   } else if (node_.op == kWhileLoop) {
     results = while_loop(values(0, operands), values(1, operands));
+  } else if (node_.op == kWhileLoopStacked) {
+    results = while_loop_stacked(values(0, operands), values(1, operands));
   } else if (node_.op == kMap) {
     results = over_rows({}, values(0, operands), values(1, operands));
   } else if (node_.op == kScan) {

@@ -4,6 +4,7 @@
 //
 //   higher_order.cond(pred, [operands…]) {if true} {if false}
 //   higher_order.while_loop([carried…], [others…]) {goes on} {step}
+//   higher_order.while_loop_stack_output([carried…], [others…]) {goes on} {step}
 //   higher_order.map_impl([xs…], [others…]) {of one row}
 //   higher_order.scan([carried…], [xs…], [others…]) {step}
 //   higher_order.autocast(dtype, [operands…]) {under autocast of the CPU}
@@ -24,6 +25,7 @@ namespace wide {
 class Interpreter;
 
 inline constexpr std::string_view kCond = "higher_order.cond", kWhileLoop = "higher_order.while_loop",
+                                  kWhileLoopStacked = "higher_order.while_loop_stack_output",
                                   kMap = "higher_order.map_impl", kScan = "higher_order.scan",
                                   kAutocast = "higher_order.autocast", kCall = "wide.call",
                                   kGroup = "wide.group";
@@ -56,6 +58,7 @@ class HigherOrderCall {
   Values values(std::size_t argument, std::span<const c10::IValue> operands) const;
   Values step(std::size_t body, std::initializer_list<std::span<const c10::IValue>> inputs) const;
   Values while_loop(Values carried, const Values& others) const;
+  Values while_loop_stacked(Values carried, const Values& others) const;
   Values over_rows(Values carried, const Values& rows, const Values& others) const;
 
   Node node_;

@@ -481,6 +481,7 @@ Graph capture(const formats::ExportedProgram& program, std::string name) {
   Graph graph;
   graph.name = std::move(name);
   graph.ranges = program.ranges;
+  graph.guards = program.guards;
   Capture(program, graph).run();
   return graph;
 }

@@ -102,6 +102,7 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<GraphOutput> outputs;
   std::map<std::string, formats::Range> ranges;  ///< what the exporter promised of each symbol
+  std::vector<std::string> guards;               ///< conditions on symbols, as formats/guard.h reads them
   at::Device device = at::kCPU;                  ///< where its tensors lie and its operators run
 
   ValueId add_value(std::string value_name, bool tensor, std::optional<TensorType> type = std::nullopt);

@@ -7,6 +7,7 @@ namespace wide {
 Rewriter::Rewriter(const Graph& old) : old_(old), bound_(old.values.size()) {
   graph_.name = old.name;
   graph_.ranges = old.ranges;
+  graph_.guards = old.guards;
   graph_.device = old.device;
   for (const auto& input : old.inputs) {
     const auto& value = old.values[static_cast<std::size_t>(input.value)];

@@ -163,6 +163,8 @@ class Parser {
       auto& range = graph_.ranges[line.word()];
       range.min = bound(line);
       range.max = bound(line);
+    } else if (line.accept_word("guard")) {
+      graph_.guards.push_back(line.quoted());
     } else if (line.accept_word("output")) {
       output(line, OutputKind::kUser);
     } else if (line.accept_word("writes")) {

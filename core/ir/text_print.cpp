@@ -145,6 +145,7 @@ std::string print(const Graph& graph) {
     text += "symbol " + symbol + " " + (range.min ? std::to_string(*range.min) : "none") + " " +
             (range.max ? std::to_string(*range.max) : "none") + "\n";
   }
+  for (const auto& guard : graph.guards) text += "guard " + quote(guard) + "\n";
   for (const auto& input : graph.inputs) {
     text += std::string(kInputNames[static_cast<std::size_t>(input.kind)]) + " " +
             value_text(graph, input.value) + " " + quote(input.target) +

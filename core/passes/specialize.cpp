@@ -17,6 +17,7 @@
 #include "core/ir/scalar_ops.h"
 #include "core/passes/control_flow.h"
 #include "formats/error.h"
+#include "formats/guard.h"
 
 namespace wide {
 namespace {
@@ -99,6 +100,7 @@ class Specializer {
       return !result.graph.values[static_cast<std::size_t>(input.value)].tensor;
     });
     result.graph.ranges.clear();
+    result.graph.guards.clear();
     result.alias_of.resize(result.graph.values.size());
     for (const auto& [value, target] : aliases_) result.alias_of[static_cast<std::size_t>(value)] = target;
     return result;
@@ -238,7 +240,42 @@ std::vector<c10::IValue> copies(std::span<const c10::IValue> inputs) {
 
 }  // namespace
 
+void check_guards(const Graph& graph, std::span<const c10::IValue> inputs) {
+  std::map<std::string, std::int64_t> symbols;
+  std::map<std::string, std::string> places;
+  std::size_t user = 0;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    if (graph.inputs[i].kind != InputKind::kUser) continue;
+    const auto who = "input." + std::to_string(user++);
+    const auto& value = graph.values[static_cast<std::size_t>(graph.inputs[i].value)];
+    const auto bind = [&](const std::string& symbol, std::int64_t number, const std::string& place) {
+      const auto [found, added] = symbols.emplace(symbol, number);
+      if (added) places[symbol] = place;
+      if (found->second == number) return;
+      throw Error("run", place + " is " + std::to_string(number) + ", " + places[symbol] + " is " +
+                             std::to_string(found->second) + "; the model was exported for equal ones");
+    };
+    if (inputs[i].isInt()) bind(value.name, inputs[i].toInt(), who);
+    if (!inputs[i].isTensor() || !value.type) continue;
+    for (std::size_t k = 0; k < value.type->sizes.size(); ++k) {
+      const auto* size = std::get_if<formats::Expression>(&value.type->sizes[k]);
+      if (!size || size->kind != formats::Expression::Kind::kSymbol) continue;
+      bind(size->symbol, inputs[i].toTensor().size(static_cast<std::int64_t>(k)),
+           who + "'s dimension " + std::to_string(k));
+    }
+  }
+  for (const auto& guard : graph.guards) {
+    if (formats::guard_holds(guard, symbols)) continue;
+    std::string given;
+    for (const auto& [symbol, number] : symbols)
+      given += (given.empty() ? "" : ", ") + symbol + " = " + std::to_string(number) + " (" + places[symbol] + ")";
+    throw Error("run", "these sizes break a condition under which torch.export has traced the model: " + guard +
+                           ", where " + given + "; give others, or export the model with sizes like these");
+  }
+}
+
 Specialized specialize(const Graph& graph, std::span<const c10::IValue> inputs) {
+  check_guards(graph, inputs);
   const KeptGenerator kept(graph.device);
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_higher_order))
     return Specializer(graph, inputs).run();

@@ -124,6 +124,21 @@ output %y
 output %y
 )",
      "higher_order.while_loop"},
+    {"while_stacked", R"(input %x "x" : float32[4, 4]
+%s : float32[u0, 4, 4] = higher_order.while_loop_stack_output([%x], []) {
+  input %a "a" : float32[4, 4]
+  %m : float32[] = aten.max.default(%a)
+  %p : bool[] = aten.gt.Scalar(%m, 1.5)
+  output %p
+} {
+  input %a "a" : float32[4, 4]
+  %b : float32[4, 4] = aten.mul.Scalar(%a, 0.5)
+  output %b
+}
+%y : float32[4, 4] = aten.sum.dim_IntList(%s, [0], false, none)
+output %y
+)",
+     "higher_order.while_loop_stack_output"},
     {"while_that_counts", R"(input %x "x" : float32[4, 4]
 %z : int64[] = aten.zeros.default([], dtype.int64, none, none, none)
 %n : int64[], %y : float32[4, 4] = higher_order.while_loop([%z, %x], []) {

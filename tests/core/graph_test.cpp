@@ -24,6 +24,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::string_view kAllKinds = R"(graph "all kinds, \"quoted\" \\ \x0a"
 symbol s0 2 none
 symbol s77 1 64
+guard "(s77 % 2) != 0"
+guard "s0 <= s77"
 input %x "x" : float32[s0, 4, add(mul(2, s77), 1)]
 input %n "n" : scalar
 parameter %w "conv.weight" : bfloat16[8, 4]

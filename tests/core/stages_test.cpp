@@ -265,6 +265,28 @@ TEST(Specialize, SizesOutsideOfTheExportedRangeAreRefused) {
   expect_error([&] { model.forward(inputs(3, 33)); }, "run", {"input.0", "33", "32"});
 }
 
+// x[::2] of a size that torch.export has seen odd; PyTorch's own exported program refuses even ones.
+TEST(Specialize, ConditionsOfTheExportHold) {
+  const auto graph = parse_graph(R"(graph "g"
+symbol s77 2 none
+guard "(s77 % 2) != 0"
+guard "((1 + s77) // 2) > n"
+input %x "x" : float32[s77, 3]
+input %y "y" : float32[s77]
+input %n "n" : scalar
+%z : float32[add(1, s77), 3] = aten.mul.Scalar(%x, %n)
+output %z
+)");
+  const auto given = [&](std::int64_t x, std::int64_t y, std::int64_t n) {
+    const std::vector<c10::IValue> inputs{at::ones({x, 3}), at::ones({y}), n};
+    (void)specialize(graph, inputs);
+  };
+  EXPECT_NO_THROW(given(7, 7, 2));
+  expect_error([&] { given(8, 8, 2); }, "run", {"(s77 % 2) != 0", "s77 = 8", "input.0", "dimension 0"});
+  expect_error([&] { given(7, 7, 4); }, "run", {"((1 + s77) // 2) > n", "n = 4 (input.2)"});
+  expect_error([&] { given(7, 9, 2); }, "run", {"input.0's dimension 0 is 7", "input.1's dimension 0 is 9"});
+}
+
 TEST(Specialize, NumbersReadFromDataStayValues) {
   const auto graph = parse_graph(R"(graph "g"
 input %x "x" : float32[3]
