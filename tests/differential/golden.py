@@ -84,6 +84,9 @@ class Noise(TorchDispatchMode):
             for tensor in [*tree_flatten(result)[0], *moving]:
                 if (factor := self.noisy(tensor, max(steps, 1))) is not None:
                     tensor.mul_(factor)
+                    if name in ("gelu", "gelu_backward"):  # 1 + erf(x) near -1 keeps the rounding of 1, times what it is a factor of
+                        scale = arguments[0].abs() * (1 if name == "gelu" else 1 + arguments[1].abs())
+                        tensor.add_(self.size * torch.finfo(tensor.dtype).eps * scale * self.signs(tensor))
                     if steps:  # what cancels inside leaves the rounding of larger numbers
                         largest = torch.nan_to_num(tensor.abs(), 0.0, 0.0, 0.0).max()
                         residue = tensor.abs() <= 16 * torch.finfo(tensor.dtype).eps * largest
