@@ -312,7 +312,12 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
     }
   }
   auto optimized = pipeline.run("optimize", [&] {
-    auto fused = placed(fuse(optimize(canonical, states, options_.strategies), options_.strategies));
+    const auto range = [&](ValueId id) -> std::optional<std::pair<double, double>> {
+      for (std::size_t i = 0; i < constants.size(); ++i)
+        if (canonical.inputs[i].value == id && constants[i].is_given()) return constants[i].range();
+      return std::nullopt;
+    };
+    auto fused = placed(fuse(optimize(canonical, states, options_.strategies, range), options_.strategies));
     return options_.mode == Mode::kEager ? fused : group(fused, states, options_.strategies);
   });
   const bool random = std::any_of(optimized.nodes.begin(), optimized.nodes.end(),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/ir/rewriter.h"
 #include "core/passes/canonicalize.h"
@@ -31,9 +32,11 @@ constexpr std::array kLayers = {
 
 class Folder {
  public:
-  Folder(const Graph& graph, const std::vector<ValueState>& inputs, const StrategyChoice& choice)
+  Folder(const Graph& graph, const std::vector<ValueState>& inputs, const StrategyChoice& choice,
+         const ConstantRange& range)
       : graph_(graph),
         choice_(choice),
+        range_(range),
         connections_(graph),
         states_(spread_states(graph, inputs)),
         rewriter_(graph) {}
@@ -82,7 +85,26 @@ class Folder {
     const bool constant = is_constant(layer.arguments[kWeight]) && is_constant(layer.arguments[kBias]) &&
                           std::all_of(node.arguments.begin() + kGamma, node.arguments.begin() + kTraining,
                                       [&](const Argument& one) { return is_constant(one); });
-    return constant ? &layer : nullptr;
+    return constant && stays_in_range(node, layer) ? &layer : nullptr;
+  }
+
+  // The largest absolute value of a constant; 1 for one that is left out or computed from others.
+  double magnitude(const Argument& argument) const {
+    const auto range = argument.ref() ? range_(argument.ref()->id) : std::nullopt;
+    return range ? std::max(std::abs(range->first), std::abs(range->second)) : 1;
+  }
+
+  // The layer and the norm one after the other reach an overflow that scaled weights may not reach, or the other
+  // way round: such weights are left alone.
+  bool stays_in_range(const Node& norm, const Node& layer) const {
+    constexpr double kLeast = 1e-30, kMost = 1e30;
+    const auto variance = norm.arguments[kVariance].ref() ? range_(norm.arguments[kVariance].ref()->id) : std::nullopt;
+    const auto* epsilon = std::get_if<double>(&norm.arguments[kEpsilon].value);
+    const double least = (variance ? variance->first : 1) + (epsilon ? *epsilon : 0);
+    const double scale = magnitude(norm.arguments[kGamma]) / std::sqrt(least);
+    const auto fits = [](double value) { return value == 0 || (value > kLeast && value < kMost); };
+    return fits(scale) && fits(magnitude(layer.arguments[kWeight]) * scale) &&
+           fits(magnitude(layer.arguments[kBias]) * scale) && fits(magnitude(norm.arguments[kMean]) * scale);
   }
 
   // scale = gamma / sqrt(variance + epsilon); w' = w * scale; b' = (b - mean) * scale + beta.
@@ -128,6 +150,7 @@ class Folder {
 
   const Graph& graph_;
   const StrategyChoice& choice_;
+  const ConstantRange& range_;
   Connections connections_;
   std::vector<ValueState> states_;
   Rewriter rewriter_;
@@ -135,9 +158,10 @@ class Folder {
 
 }  // namespace
 
-Graph optimize(const Graph& graph, const std::vector<ValueState>& inputs, const StrategyChoice& choice) {
+Graph optimize(const Graph& graph, const std::vector<ValueState>& inputs, const StrategyChoice& choice,
+               const ConstantRange& range) {
   if (choice.all == kSequential.name) return graph;
-  return Folder(graph, inputs, choice).run();
+  return Folder(graph, inputs, choice, range).run();
 }
 
 }  // namespace wide

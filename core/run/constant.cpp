@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <sys/mman.h>
 
+#include <cmath>
 #include <new>
 #include <utility>
 
@@ -95,6 +96,23 @@ void Constant::settle() const {
 std::int64_t Constant::bytes() const {
   const auto& all = stack_ ? stack_->whole : value_.tensor;
   return all.defined() ? static_cast<std::int64_t>(all.nbytes()) : 0;
+}
+
+std::pair<double, double> Constant::range() const {
+  std::pair<double, double> all{0, 0};
+  const auto take = [&](const at::Tensor& tensor, bool first) {
+    if (tensor.numel() == 0) return;
+    const auto [low, high] = at::aminmax(tensor);
+    const std::pair<double, double> one{low.item().toDouble(), high.item().toDouble()};
+    if (first || one.first < all.first || std::isnan(one.first)) all.first = one.first;
+    if (first || one.second > all.second || std::isnan(one.second)) all.second = one.second;
+  };
+  if (!stack_) {
+    take(value_.tensor, true);
+  } else {
+    for (std::size_t i = 0; i < stack_->members.size(); ++i) take(stack_->members[i], i == 0);
+  }
+  return all;
 }
 
 const void* Constant::identity() const {

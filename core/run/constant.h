@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/ir/layout.h"
@@ -40,6 +41,8 @@ class Constant {
   void settle() const;
   /// Of all members: shared ones once.
   std::int64_t bytes() const;
+  /// Lowest and highest element of all members, NaN where one is; of no elements 0. Real numbers only.
+  std::pair<double, double> range() const;
   /// What tells it from other constants.
   const void* identity() const;
 

@@ -240,6 +240,28 @@ TEST(Folding, ABatchNormGoesIntoTheConvolutionBeforeIt) {
   for (const auto& check : prove(model, inputs).checks) EXPECT_TRUE(check.passed) << check.text;
 }
 
+// weight * gamma overflows; x * weight and its norm do not.
+TEST(Folding, IsNotDoneWhereTheProductOfWeightsOverflowsOrVanishes) {
+  for (const auto& [weight, gamma, input] :
+       {std::tuple{1e25, 1e25, 1e-27}, std::tuple{1e-25, 1e-25, 1e27}, std::tuple{1.0, std::nan(""), 1.0}}) {
+    const auto architecture = convnet();
+    auto members = zoo::make_members(architecture, kOddMembers, 1, at::kFloat);
+    for (std::size_t i = weight < 1 ? 0 : 1; i < members.size(); ++i) {
+      members[i].tensors.at("first.weight").mul_(weight);
+      members[i].tensors.at("norm.weight").mul_(gamma);
+    }
+    auto inputs = wide_inputs(architecture, kOddMembers);
+    for (auto& one : inputs) one.tensor = one.tensor * input;
+    WideModel model(architecture.graph, members, {});
+    BuildOptions alone;
+    alone.strategies.all = "sequential";
+    WideModel reference(architecture.graph, members, alone);
+    EXPECT_THAT(ops(model.build(inputs).optimized), Contains("aten.batch_norm.default"));
+    const auto given = model.forward(inputs)[0].member(1), wanted = reference.forward(inputs)[0].member(1);
+    EXPECT_TRUE(at::allclose(given, wanted, 1e-4, 1e-5, true)) << weight;
+  }
+}
+
 TEST(Folding, WorkOnWeightsAloneIsNoCostOfAPass) {
   const auto architecture = convnet();
   auto model = wide_model(architecture, kOddMembers);
