@@ -86,7 +86,6 @@ struct Product {
 
 // Of the first product: what the least one takes says how long a larger one would.
 std::int64_t first_size(const ComputeDevice& device, at::ScalarType dtype) {
-  if (!device.device.is_cpu()) return kMatrix;
   const auto least = Product(device, dtype, kLeastMatrix, kNanoseconds / 10).seconds;
   auto size = kMatrix;
   const auto seconds = [&] { return least * std::pow(static_cast<double>(size) / kLeastMatrix, 3); };
