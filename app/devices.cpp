@@ -4,6 +4,7 @@
 
 #include "app/cuda_library.h"
 #include "app/exit_code.h"
+#include "app/sweep_job.h"
 #include "cuda/run_seam.h"
 
 namespace wide::app {
@@ -66,8 +67,7 @@ const std::vector<DeviceInfo>& known_devices() {
 }
 
 std::string settled_device(const std::string& name) {
-  if (name != "auto") return name;
-  return the_cuda().info.usable ? "cuda" : "cpu";
+  return name == "auto" ? settled_device(known_devices(), name) : name;
 }
 
 ComputeDevice open_device(const std::string& name) {

@@ -13,7 +13,7 @@ namespace wide::app {
 /// there is a GPU this opens libtorch's CUDA library, half a gigabyte.
 const std::vector<DeviceInfo>& known_devices();
 
-/// "auto" is "cuda" where that is usable, else "cpu".
+/// As settled_device() of sweep_job.h, which looks for devices only where the name is "auto".
 std::string settled_device(const std::string& name);
 
 /// The device ready to run models on; of several GPUs the first. Must come before anything else is asked of

@@ -5,6 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <type_traits>
 
 #include "formats/document.h"
 #include "formats/fault.h"
@@ -84,12 +85,11 @@ class Reader {
 }  // namespace
 
 json to_json(const StoredPlan& plan) {
+  json schedule;
+  Schedule::each(plan.schedule, [&](const char* name, auto number, int, int) { schedule[name] = number; });
   return {{"schema_version", kVersion},
           {"members", plan.members},
-          {"schedule",
-           {{"chunk", plan.schedule.chunk},
-            {"workers", plan.schedule.workers},
-            {"threads", plan.schedule.threads}}},
+          {"schedule", std::move(schedule)},
           {"nodes", nodes_json(plan.nodes)},
           {"rest", nodes_json(plan.rest)}};
 }
@@ -104,9 +104,9 @@ StoredPlan plan_from_json(const json& document, std::string_view where) {
   StoredPlan plan;
   plan.members = in.integer(document, "members", 1, kMost);
   const auto& schedule = in.get(document, "schedule", json::value_t::object);
-  plan.schedule.chunk = in.integer(schedule, "chunk", 1, kMost);
-  plan.schedule.workers = static_cast<int>(in.integer(schedule, "workers", 1, 4096));
-  plan.schedule.threads = static_cast<int>(in.integer(schedule, "threads", 0, 4096));
+  Schedule::each(plan.schedule, [&](const char* name, auto& number, int least, int most) {
+    number = static_cast<std::remove_reference_t<decltype(number)>>(in.integer(schedule, name, least, most));
+  });
   plan.nodes = in.nodes(document, "nodes");
   plan.rest = in.nodes(document, "rest");
   return plan;

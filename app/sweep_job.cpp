@@ -49,9 +49,15 @@ std::string back_up(const results::Store& store) {
 
 }  // namespace
 
+std::string settled_device(const std::vector<DeviceInfo>& devices, const std::string& name) {
+  if (name != "auto") return name;
+  const auto usable =
+      std::find_if(devices.rbegin(), devices.rend(), [](const auto& one) { return one.usable; });
+  return usable == devices.rend() ? "cpu" : usable->name;
+}
+
 void resolve_devices(std::vector<presets::CaseSpec>& specs, const Engine& engine) {
   const auto devices = engine.devices();
-  const auto* cuda = find_device(devices, "cuda");
   std::set<std::string> subjects;
   for (const auto& subject : engine.subjects()) subjects.insert(subject.name);
   for (auto& spec : specs) {
@@ -60,9 +66,9 @@ void resolve_devices(std::vector<presets::CaseSpec>& specs, const Engine& engine
       throw Error("preset",
                   "no subject is called \"" + spec.subject + "\"; `widebench benchmark` lists them");
     }
-    if (spec.device == "auto") spec.device = cuda != nullptr && cuda->usable ? "cuda" : "cpu";
+    spec.device = settled_device(devices, spec.device);
     const auto* device = find_device(devices, spec.device);
-    if (spec.device == "cuda") spec.rivals = rivals_on_gpu(spec.rivals);
+    if (spec.device != "cpu") spec.rivals = rivals_on_gpu(spec.rivals);
     if (device != nullptr && device->usable) continue;
     const auto reason = device == nullptr ? "this program knows no such device" : device->reason;
     throw CannotMeasure("device", "the device " + spec.device + " cannot be used: " + reason);

@@ -40,7 +40,10 @@ struct SweepOutcome {
   std::string backup_fault;  ///< why the database could not be copied after the sweep; empty: it was
 };
 
-/// Resolves the device "auto" (cuda where usable, else cpu). Throws CannotMeasure with the reason when a spec
+/// "auto" is the last of the devices that can be used: the CPU is the first.
+std::string settled_device(const std::vector<DeviceInfo>& devices, const std::string& name);
+
+/// Resolves the device "auto". Throws CannotMeasure with the reason when a spec
 /// asks for a device that is not usable, and wide::Error when it names a subject that the engine does not
 /// know.
 void resolve_devices(std::vector<presets::CaseSpec>& specs, const Engine& engine);

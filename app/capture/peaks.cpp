@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -24,20 +25,20 @@ namespace {
 
 constexpr std::int64_t kNanoseconds = 150'000'000;  // of trying each thing
 constexpr int kLeastRuns = 5;
-// Large enough for the peak of a core, small enough for 16-bit types without units; a device gets larger ones
-// until a product takes it a millisecond.
-constexpr std::int64_t kMatrix = 768, kLargestMatrix = 12'288;
-constexpr double kLongEnough = 1e-3;  // seconds
-constexpr int kCalls = 100;           // of what takes next to nothing
-constexpr double kSmallCopies = 2e6;  // bytes, below which what a call costs is seen
-constexpr int kTries = 2;             // at peaks that make sense
+// Large enough for the peak of a core. A product of types that the CPU has no units for may take it seconds:
+// they get a smaller one. A device gets larger ones until a product takes it a millisecond.
+constexpr std::int64_t kMatrix = 768, kLeastMatrix = 96, kLargestMatrix = 12'288;
+constexpr double kLongEnough = 1e-3, kTooLong = 0.1;  // seconds
+constexpr int kCalls = 100;                           // of what takes next to nothing
+constexpr double kSmallCopies = 2e6;                  // bytes, below which what a call costs is seen
+constexpr int kTries = 2;                             // at peaks that make sense
 
 // The best of many: a peak is what is possible, not what is usual.
 template <typename Run>
-double best_seconds(const Run& run) {
+double best_seconds(const Run& run, std::int64_t nanoseconds = kNanoseconds) {
   run();
   double best = std::numeric_limits<double>::max();
-  const auto end = profiler::now() + kNanoseconds;
+  const auto end = profiler::now() + nanoseconds;
   for (int i = 0; i < kLeastRuns || profiler::now() < end; ++i) {
     const auto start = profiler::now();
     run();
@@ -48,16 +49,19 @@ double best_seconds(const Run& run) {
 
 // Seconds of a call that is made `times` times. Where the device can record, the calls are replayed: what is
 // looked for is its time, not that of the host which launches.
-double seconds_of_each(const ComputeDevice& device, std::int64_t times, const std::function<void()>& call) {
+double seconds_of_each(const ComputeDevice& device, std::int64_t times, const std::function<void()>& call,
+                       std::int64_t nanoseconds = kNanoseconds) {
   const auto all = [&] {
     for (std::int64_t i = 0; i < times; ++i) call();
   };
   call();
   const auto recording = device.record ? device.record(all) : nullptr;
-  const auto seconds = best_seconds([&] {
-    recording ? recording->replay() : all();
-    synchronize(device.device);
-  });
+  const auto seconds = best_seconds(
+      [&] {
+        recording ? recording->replay() : all();
+        synchronize(device.device);
+      },
+      nanoseconds);
   return seconds / static_cast<double>(times);
 }
 
@@ -65,11 +69,13 @@ struct Product {
   at::Tensor a, b, out;
   double seconds = 0;
 
-  Product(const ComputeDevice& device, at::ScalarType dtype, std::int64_t size)
+  Product(const ComputeDevice& device, at::ScalarType dtype, std::int64_t size,
+          std::int64_t nanoseconds = kNanoseconds)
       : a(at::ones({size, size}, at::TensorOptions().dtype(dtype).device(device.device))),
         b(at::ones_like(a)),
         out(at::empty_like(a)) {
-    seconds = seconds_of_each(device, 1, [this] { run(); });
+    seconds = seconds_of_each(
+        device, 1, [this] { run(); }, nanoseconds);
   }
   void run() { at::mm_out(out, a, b); }
   double flops() const {
@@ -78,9 +84,18 @@ struct Product {
   }
 };
 
+// Of the first product: what the least one takes says how long a larger one would.
+std::int64_t first_size(const ComputeDevice& device, at::ScalarType dtype) {
+  const auto least = Product(device, dtype, kLeastMatrix, kNanoseconds / 10).seconds;
+  auto size = kMatrix;
+  const auto seconds = [&] { return least * std::pow(static_cast<double>(size) / kLeastMatrix, 3); };
+  while (size > kLeastMatrix && seconds() > kTooLong) size /= 2;
+  return size;
+}
+
 // The largest that is needed.
 Product product_of(const ComputeDevice& device, at::ScalarType dtype) {
-  auto size = kMatrix;
+  auto size = first_size(device, dtype);
   Product product(device, dtype, size);
   while (!device.device.is_cpu() && product.seconds < kLongEnough && 2 * size <= kLargestMatrix)
     product = Product(device, dtype, size *= 2);

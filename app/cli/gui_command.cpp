@@ -5,6 +5,7 @@
 
 #include "app/cli/window_options.h"
 #include "app/exit_code.h"
+#include "presets/case_fields.h"
 
 namespace wide::cli {
 
@@ -17,7 +18,7 @@ void add_gui_command(CLI::App& app, Context& context) {
   command->add_option("--db", options->database, "Database; default $XDG_DATA_HOME/widebench/results.db")
       ->type_name("FILE");
   command->add_option("--device", options->device, "Where models run: cpu, cuda or auto (default)")
-      ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
+      ->check(CLI::IsMember(presets::kDevices));
   add_window_options(*command, *options);
   add_common_options(*command, context, /*json_flag=*/false);
   command->footer(

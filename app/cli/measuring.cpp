@@ -14,6 +14,7 @@
 #include "app/summary.h"
 #include "app/sweep_job.h"
 #include "app/temporary_folder.h"
+#include "presets/case_fields.h"
 #include "results/escape.h"
 #include "results/report.h"
 #include "results/store.h"
@@ -176,7 +177,7 @@ void add_measuring_options(CLI::App& command, MeasuringOptions& options) {
   command.add_option("--device", options.devices, "cpu, cuda, or auto (default): cuda where one is usable")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
+      ->check(CLI::IsMember(presets::kDevices))
       ->type_name("DEVICE,…")
       ->group(kGroup);
   command.add_option("--db", options.database, "Database; default $XDG_DATA_HOME/widebench/results.db")
@@ -242,7 +243,7 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
     throw app::CannotMeasure("preset", "no case is left to measure; name other subjects");
   check_report_path(options.report);
   check_repeats(options);
-  const auto on_gpu = [](const presets::CaseSpec& spec) { return spec.device == "cuda"; };
+  const auto on_gpu = [](const presets::CaseSpec& spec) { return spec.device != "cpu"; };
   if (std::any_of(job.specs.begin(), job.specs.end(), on_gpu)) context.log(LogLevel::kWarn, app::kUntriedGpu);
   const auto path = database_path(options.database);
   const auto baseline = read_baseline(path, options.gating, job, context.engine);

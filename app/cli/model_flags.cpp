@@ -1,5 +1,7 @@
 #include "app/cli/model_flags.h"
 
+#include "presets/case_fields.h"
+
 namespace wide::cli {
 
 void add_model_options(CLI::App& command, ModelOptions& options, bool required) {
@@ -15,7 +17,7 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
   command.add_flag("--tune", options.tune,
                    "choose by measuring; without it by what was measured before, or by estimates");
   command.add_option("--device", options.device, "cpu, cuda or auto")
-      ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
+      ->check(CLI::IsMember(presets::kDevices));
   command
       .add_option(
           "--mode", options.mode,

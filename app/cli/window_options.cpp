@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "app/exit_code.h"
+#include "app/sweep_job.h"
 #include "app/window.h"
 
 namespace wide::cli {
@@ -91,12 +92,12 @@ gui::WindowOptions options_of(const Context& context, const WindowRequest& reque
 // Found before a window is opened.
 std::string settled_device(const Context& context, const std::string& name) {
   if (name == "cpu") return name;
-  for (const auto& device : context.engine.devices()) {
-    if (device.name != "cuda" || device.usable) continue;
-    if (name == "cuda") throw app::CannotMeasure("device", device.reason);
-    return "cpu";
+  const auto devices = context.engine.devices();
+  const auto settled = app::settled_device(devices, name);
+  for (const auto& device : devices) {
+    if (device.name == settled && !device.usable) throw app::CannotMeasure("device", device.reason);
   }
-  return "cuda";
+  return settled;
 }
 
 }  // namespace

@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
-#include <string_view>
 
 #include "core/aten/torch_bridge.h"
 #include "core/aten/torch_error.h"
 #include "core/eager/interpreter.h"
 #include "core/eager/operators.h"
-#include "core/ir/compare.h"
 #include "core/passes/canonicalize.h"
 #include "core/passes/functionalize.h"
 #include "core/passes/fuse.h"
@@ -43,34 +40,6 @@ at::Tensor on(at::Device device, const at::Tensor& tensor) {
 
 }  // namespace
 
-ModelInput ModelInput::per_member(std::span<const at::Tensor> tensors, const std::string& name) {
-  for (const auto& tensor : tensors) {
-    if (tensor.sizes() == tensors[0].sizes() && tensor.scalar_type() == tensors[0].scalar_type()) continue;
-    throw Error("run", name + ": members have different shapes or dtypes, " + shape_text(tensors[0].sizes()) +
-                           " and " + shape_text(tensor.sizes()) + "; all members of one run need the same");
-  }
-  return {at::stack(std::vector<at::Tensor>(tensors.begin(), tensors.end())), true};
-}
-
-at::Tensor ModelOutput::member(std::int64_t i) const {
-  if (parts.empty()) return {};
-  if (!mapped) return parts[0];
-  // All parts but the last have as many members as the first.
-  const auto size = parts[0].size(0);
-  return parts[static_cast<std::size_t>(i / size)].select(0, i % size);
-}
-
-at::Tensor ModelOutput::stacked() const {
-  if (parts.empty()) return {};
-  for (const auto& part : parts) {
-    if (parts.size() == 1 || part.sizes().slice(1) == parts[0].sizes().slice(1)) continue;
-    throw Error("run", "output '" + name + "' has another shape for each member, " +
-                           shape_text(parts[0].sizes().slice(1)) + " and " +
-                           shape_text(part.sizes().slice(1)) + "; take them member by member");
-  }
-  return parts.size() == 1 ? parts[0] : at::cat(parts);
-}
-
 WideModel::WideModel(Graph captured, std::vector<Member> members, BuildOptions options)
     : captured_(placed_on(std::move(captured), options.device.device)),
       members_(std::move(members)),
@@ -97,68 +66,6 @@ void WideModel::check_members() const {
       if (input.kind != InputKind::kUser && !member.tensors.contains(input.target))
         throw Error("widen", "member '" + member.name + "' lacks '" + input.target + "'");
     }
-  }
-}
-
-// A weight kept already that has the very same bytes for every member: tied, or equal by chance.
-std::optional<std::string> WideModel::find_twin(const std::string& fqn) {
-  std::size_t hash = 0;
-  for (const auto& member : members_) {
-    const auto tensor = member.tensors.at(fqn).cpu().resolve_conj().resolve_neg().contiguous();
-    const std::string_view bytes(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
-    hash = hash * 1099511628211ULL + std::hash<std::string_view>()(bytes);
-  }
-  const auto [first, last] = by_hash_.equal_range(hash);
-  for (auto known = first; known != last; ++known) {
-    const bool equal = std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
-      const auto& a = member.tensors.at(fqn);
-      const auto& b = member.tensors.at(known->second);
-      return a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type() && same_bits(a, b);
-    });
-    if (equal) return known->second;
-  }
-  by_hash_.emplace(hash, fqn);
-  return std::nullopt;
-}
-
-const Constant& WideModel::weight(const std::string& fqn) {
-  if (const auto known = weights_.find(fqn); known != weights_.end()) return known->second;
-  const auto first = members_[0].tensors.at(fqn);
-  const bool equal = std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
-    return same_bits(member.tensors.at(fqn), first);
-  });
-  if (const auto twin = find_twin(fqn)) {
-    const auto value = weights_.at(*twin);
-    for (auto& member : members_) member.tensors[fqn] = member.tensors.at(*twin);
-    return weights_.emplace(fqn, value).first->second;
-  }
-  if (equal) {
-    const auto tensor = first.to(device());
-    for (auto& member : members_) member.tensors[fqn] = tensor;
-    return weights_.emplace(fqn, Constant(WideTensor{tensor, Layout::kShared})).first->second;
-  }
-  std::vector<at::Tensor> all;
-  for (const auto& member : members_) all.push_back(member.tensors.at(fqn));
-  const bool may_stay =
-      options_.borrowed && std::ranges::all_of(all, [&](const at::Tensor& tensor) {
-        return tensor.device() == device() && tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg();
-      });
-  if (may_stay) return weights_.emplace(fqn, Constant(std::move(all))).first->second;
-  const auto stack = at::stack(all).to(device());
-  // One copy of the bytes: members look into what the wide model keeps.
-  for (std::size_t i = 0; i < members_.size(); ++i)
-    members_[i].tensors[fqn] = stack.select(0, static_cast<std::int64_t>(i));
-  return weights_.emplace(fqn, Constant(WideTensor{stack, Layout::kFront})).first->second;
-}
-
-// Of what programs keep stacked, the caller's tensors need not be kept beside.
-void WideModel::settle_weights() {
-  for (const auto& [fqn, constant] : weights_) {
-    if (constant.layout() == Layout::kShared) continue;
-    constant.release();
-    constant.settle();
-    for (std::int64_t i = 0; i < members(); ++i)
-      members_[static_cast<std::size_t>(i)].tensors[fqn] = constant.part(i, 1, /*alone=*/true);
   }
 }
 
@@ -417,17 +324,6 @@ std::vector<WideTensor> WideModel::input_values(const Graph& graph,
   return values;
 }
 
-// What the caller's modules write into theirs changes no later reset().
-void WideModel::own_buffer(const std::string& fqn) {
-  for (auto& member : members_) member.tensors[fqn] = member.tensors.at(fqn).clone();
-}
-
-at::Tensor WideModel::initial_buffer(const std::string& fqn) const {
-  std::vector<at::Tensor> all;
-  for (const auto& member : members_) all.push_back(member.tensors.at(fqn));
-  return at::stack(all).to(device());
-}
-
 std::vector<ExecutionOutput> WideModel::run_named(const Build& built, std::span<const ModelInput> inputs) {
   try {
     return built.planned.execution.run(input_values(built.canonical, inputs), *pool_);
@@ -478,39 +374,6 @@ void WideModel::poison() {
 void WideModel::reset() {
   streams_.reset();
   for (auto& [fqn, tensor] : state_) tensor = initial_buffer(fqn);
-}
-
-std::int64_t WideModel::weight_bytes() const {
-  std::int64_t bytes = 0;
-  std::set<const void*> counted;
-  for (const auto& [fqn, constant] : weights_) {
-    if (counted.insert(constant.identity()).second) bytes += constant.bytes();
-  }
-  return bytes;
-}
-
-Coverage coverage(const Build& build) {
-  Coverage result;
-  const auto& plan = build.plan();
-  for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
-    const auto& node = plan.nodes[i];
-    if (node.strategy == kConstantStrategy || plan.at_build(build.optimized.nodes[i])) {
-      ++result.constant;
-      continue;
-    }
-    if (node.strategy == kSharedStrategy) {
-      ++result.shared;
-    } else {
-      ++result.nodes;
-    }
-    if (node.strategy != kSequential.name) continue;
-    ++result.sequential;
-    ++result.sequential_ops[build.optimized.nodes[i].op];
-  }
-  result.conversions = static_cast<std::int64_t>(plan.conversions.size());
-  result.copies = plan.copying_conversions();
-  result.schedule = describe(build.planned.schedule, plan.members, build.optimized.device);
-  return result;
 }
 
 }  // namespace wide

@@ -12,7 +12,9 @@
 #include "core/ir/graph_body.h"
 #include "core/ir/rewriter.h"
 #include "core/passes/canonicalize_rules.h"
+#include "core/passes/hidden_write.h"
 #include "core/passes/infer.h"
+#include "core/passes/metadata_views.h"
 #include "core/passes/pure_form.h"
 #include "core/passes/view_inverse.h"
 #include "formats/error.h"
@@ -21,76 +23,6 @@ namespace wide {
 namespace {
 
 constexpr std::string_view kStage = "functionalize";
-
-bool is_true(const Argument& argument) {
-  const auto* flag = std::get_if<bool>(&argument.value);
-  return flag && *flag;
-}
-
-// batch_norm and instance_norm write their running statistics without saying so in their schema.
-struct HiddenWrite {
-  std::string_view op;
-  std::size_t mean, variance, training;
-};
-constexpr HiddenWrite kHiddenWrites[] = {{"aten.batch_norm.default", 3, 4, 5},
-                                         {"aten.instance_norm.default", 3, 4, 5}};
-
-const HiddenWrite* hidden_write(const Node& node) {
-  for (const auto& write : kHiddenWrites) {
-    if (node.op == write.op && is_true(node.arguments[write.training]) && node.arguments[write.mean].ref()) {
-      return &write;
-    }
-  }
-  return nullptr;
-}
-
-// A tensor that changes its shape in place (x.transpose_(0, 1)) is a view of what it was, and every later use
-// of it, under whatever name, means that view.
-Specialized with_views_for_metadata(const Specialized& specialized) {
-  auto renamed = specialized;
-  auto& graph = renamed.graph;
-  std::unordered_map<ValueId, ValueId> object, now;  // the first name of a tensor; what that means now
-  const auto first = [&](ValueId id) {
-    const auto found = object.find(id);
-    return found == object.end() ? id : found->second;
-  };
-  const auto current = [&](ValueId id) {
-    const auto found = now.find(first(id));
-    return Argument{ValueRef{found == now.end() ? id : found->second}};
-  };
-  for (auto& node : graph.nodes) {
-    const auto written = written_arguments(node);
-    const auto* self = written.empty() ? nullptr : node.arguments[written[0]].ref();
-    const auto tensor = self ? std::optional(first(self->id)) : std::nullopt;
-    for (auto& argument : node.arguments) map_uses(argument, current);
-    for (auto& id : node.results) {
-      if (id < 0) continue;
-      auto& alias = renamed.alias_of[static_cast<std::size_t>(id)];
-      if (alias) alias = current(*alias).ref()->id;
-      if (tensor && alias) object[id] = *tensor;
-    }
-    const auto view = view_form(node);
-    if (!view || !tensor || node.results.size() != 1 || node.results[0] < 0) continue;
-    node.op = view->op;
-    now[*tensor] = node.results[0];
-  }
-  for (auto& output : graph.outputs) map_uses(output.value, current);
-  for (const auto& input : graph.inputs) {
-    const bool kept = input.kind == InputKind::kBuffer || input.kind == InputKind::kParameter;
-    if (!kept || !now.contains(input.value)) continue;
-    const auto changed = now.at(input.value);
-    const auto before = concrete(graph.values[static_cast<std::size_t>(input.value)]),
-               after = concrete(graph.values[static_cast<std::size_t>(changed)]);
-    if (before.shape != after.shape)
-      throw Error(std::string(kStage),
-                  "the pass turns '" + input.target + "' from " + shape_text(before.shape) + " into " +
-                      shape_text(after.shape) +
-                      " in place, so that no two passes are alike; export the model with " +
-                      "the change made on a copy (swapaxes for swapaxes_)");
-    graph.outputs.push_back({{ValueRef{changed}}, OutputKind::kBufferMutation, input.target});
-  }
-  return renamed;
-}
 
 // Note [Aliases]
 // Every value is a root with memory of its own, or derives from a parent by a view node. A write replaces the
@@ -436,71 +368,6 @@ class Functionalizer {
 Graph functionalize(const Specialized& specialized) {
   const auto renamed = with_views_for_metadata(specialized);
   return Functionalizer(renamed).run();
-}
-
-Graph functionalize_whole(const Specialized& specialized) {
-  const auto& old = specialized.graph;
-  const auto written = written_inputs(specialized);
-  Rewriter inner(old);
-  for (std::size_t i = 0; i < old.inputs.size(); ++i) {
-    inner.graph().inputs[i].kind = InputKind::kUser;
-    if (!written[i]) continue;
-    const auto id = old.inputs[i].value;
-    inner.bind(id, {ValueRef{inner.emit("aten.clone.default", {inner.bound(id), {}},
-                                        concrete(old.values[static_cast<std::size_t>(id)]), "copy", "")}});
-  }
-  for (const auto& node : old.nodes) inner.copy(node);
-
-  Rewriter outer(old);
-  Node call{std::string(kCall), {}, {}, ""};
-  Argument::List operands;
-  for (const auto& input : old.inputs) operands.push_back(outer.bound(input.value));
-  call.arguments = {{std::move(operands)}};
-  std::vector<GraphOutput> outputs;
-  const auto give = [&](const GraphOutput& output) {
-    auto copied = output;
-    if (const auto* ref = output.value.ref()) {
-      inner.graph().outputs.push_back({inner.bound(ref->id)});
-      const auto& value = old.values[static_cast<std::size_t>(ref->id)];
-      const auto id = outer.emit_value(value);
-      call.results.push_back(id);
-      copied.value = {ValueRef{id}};
-    }
-    outputs.push_back(std::move(copied));
-  };
-  for (const auto& output : old.outputs) give(output);
-  for (std::size_t i = 0; i < old.inputs.size(); ++i) {
-    const auto kind = old.inputs[i].kind;
-    if (written[i] && (kind == InputKind::kBuffer || kind == InputKind::kParameter))
-      give({{ValueRef{old.inputs[i].value}}, OutputKind::kBufferMutation, old.inputs[i].target});
-  }
-  call.bodies = {std::make_shared<const Graph>(std::move(inner.graph()))};
-  auto graph = std::move(outer.graph());
-  graph.nodes.push_back(std::move(call));
-  graph.outputs = std::move(outputs);
-  return graph;
-}
-
-std::vector<bool> written_inputs(const Specialized& specialized) {
-  const auto& graph = specialized.graph;
-  std::unordered_map<ValueId, std::size_t> inputs;
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) inputs[graph.inputs[i].value] = i;
-  std::vector<bool> written(graph.inputs.size(), false);
-  const auto mark = [&](ValueId id) {
-    while (specialized.alias_of[static_cast<std::size_t>(id)])
-      id = *specialized.alias_of[static_cast<std::size_t>(id)];
-    if (const auto found = inputs.find(id); found != inputs.end()) written[found->second] = true;
-  };
-  for (const auto& node : graph.nodes) {
-    for (const auto index : written_arguments(node)) {
-      for_each_use(node.arguments[index], mark);
-    }
-    if (const auto* hidden = hidden_write(node)) {
-      for_each_use(node.arguments[hidden->mean], mark);
-      for_each_use(node.arguments[hidden->variance], mark);
-    }
-  }
-  return written;
 }
 
 }  // namespace wide

@@ -23,6 +23,12 @@ struct Schedule {
   int workers = 1;  ///< programs at a time: each on a thread, which is all that libtorch has there; on a
                     ///< GPU each on a stream
   int threads = 0;  ///< libtorch's threads where `workers` is 1; 0: as many as it has outside
+  /// visit(name, number, least, most) of each: what plan files and the keys of known times are written from.
+  static void each(auto& schedule, const auto& visit) {
+    visit("chunk", schedule.chunk, 1, 1 << 20);
+    visit("workers", schedule.workers, 1, 4096);
+    visit("threads", schedule.threads, 0, 4096);
+  }
   bool operator==(const Schedule&) const = default;
 };
 /// "8 members at once", "2 programs of 4 members, 2 at a time", "8 members one at a time".

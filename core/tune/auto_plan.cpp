@@ -154,8 +154,11 @@ class AutoPlanner {
   }
 
   std::string key(const Schedule& schedule) const {
-    return key_ + std::to_string(schedule.chunk) + "/" + std::to_string(schedule.workers) + "/" +
-           std::to_string(schedule.threads);
+    auto key = key_;
+    Schedule::each(schedule, [&](const char*, auto number, int, int) {
+      key.append(key.size() > key_.size() ? "/" : "").append(std::to_string(number));
+    });
+    return key;
   }
 
   // Under it stands that plans near the schedule's own were raced too.

@@ -1,10 +1,10 @@
-#include "gui/panels/inspector_panel.h"
-
+// The selected node: what it reads and gives, how it runs, what else could run it.
 #include <algorithm>
 
 #include "gui/icons.h"
 #include "gui/panels/inspector_kernel.h"
 #include "gui/panels/strategy_menu.h"
+#include "gui/workbench.h"
 
 namespace wide::gui {
 namespace {
@@ -145,9 +145,7 @@ void draw_override(const NodeView& node, const NodeView& offers, Session& sessio
   ImGui::EndPopup();
 }
 
-}  // namespace
-
-void add_commands(InspectorPanel&, Workbench& bench) {
+void add_commands(Workbench& bench) {
   bench.commands.add({.id = "inspector.kernel",
                       .title = "Look at what each node calls",
                       .menu = "Run",
@@ -156,7 +154,7 @@ void add_commands(InspectorPanel&, Workbench& bench) {
                       .refuse = [&bench] { return bench.session.model ? "" : "no model is open"; }});
 }
 
-void draw(InspectorPanel&, Workbench& bench, const Ui& ui) {
+void draw_inspector(Workbench& bench, const Ui& ui) {
   if (!bench.session.model) {
     empty_state(
         ui, icon::kInspector, "No model is open",
@@ -211,6 +209,14 @@ void draw(InspectorPanel&, Workbench& bench, const Ui& ui) {
   ImGui::PopTextWrapPos();
   ImGui::PopFont();
   if (ImGui::SmallButton("\xef\x83\x85  Copy###copy")) ImGui::SetClipboardText(node->text.c_str());
+}
+
+}  // namespace
+
+void add_inspector_panel(Workbench& bench) {
+  add_commands(bench);
+  bench.add_panel({"inspector", "Inspector", icon::kInspector, Place::kRight,
+                   [&bench](const Ui& ui) { draw_inspector(bench, ui); }});
 }
 
 }  // namespace wide::gui

@@ -1,13 +1,22 @@
-#include "gui/panels/jobs_panel.h"
-
+// Work that goes on, and the log of what happened.
 #include <imgui_stdlib.h>
 
 #include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
 
 #include "gui/icons.h"
+#include "gui/workbench.h"
 
 namespace wide::gui {
 namespace {
+
+struct LogPanel {
+  int least = 1;  ///< Level shown at least: 0 debug … 3 error
+  std::string filter;
+  std::uint64_t seen = 0;  ///< revision of the log that was scrolled to
+};
 
 void draw_job(const JobView& job, const Ui& ui) {
   ImGui::PushID(static_cast<int>(job.id));
@@ -42,9 +51,7 @@ void draw_job(const JobView& job, const Ui& ui) {
   ImGui::PopID();
 }
 
-}  // namespace
-
-void draw(JobsPanel&, const Ui& ui) {
+void draw_jobs(const Ui& ui) {
   constexpr double kNews = 1;  // seconds: what was read faster nobody waited for
   auto jobs = ui.jobs.list();
   std::erase_if(jobs, [](const JobView& job) {
@@ -100,6 +107,17 @@ void draw(LogPanel& panel, const Ui& ui) {
   }
   if (ui.notices.lines().empty()) faint_text(ui, "What is done is written here.");
   ImGui::EndChild();
+}
+
+}  // namespace
+
+void add_jobs_panel(Workbench& bench) {
+  bench.add_panel({"jobs", "Jobs", icon::kJobs, Place::kLeftBelow, draw_jobs});
+}
+
+void add_log_panel(Workbench& bench) {
+  const auto panel = std::make_shared<LogPanel>();
+  bench.add_panel({"log", "Log", icon::kLog, Place::kBelow, [panel](const Ui& ui) { draw(*panel, ui); }});
 }
 
 }  // namespace wide::gui

@@ -1,14 +1,27 @@
-#include "gui/panels/models_panel.h"
-
+// What is open, what it takes, and what else could be opened.
 #include <imgui_stdlib.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "gui/icons.h"
 #include "gui/paths.h"
+#include "gui/workbench.h"
 
 namespace wide::gui {
 namespace {
+
+struct ModelsPanel {
+  std::int64_t copies = 4;     ///< members of the next built-in subject or model without checkpoints
+  std::int64_t memory_n = 32;  ///< for how many members memory is shown
+  std::string filter;          ///< of the built-in subjects
+  /// Built in; asked for once: all their graphs are built for it.
+  std::optional<std::vector<app::SubjectInfo>> subjects;
+};
 
 void fact(const Ui& ui, const char* name, const std::string& value) {
   ImGui::TableNextRow();
@@ -147,8 +160,6 @@ void draw_subjects(ModelsPanel& panel, Workbench& bench, const Ui& ui) {
   }
 }
 
-}  // namespace
-
 void draw(ModelsPanel& panel, Workbench& bench, const Ui& ui) {
   if (bench.session.model) {
     draw_open(panel, bench, ui);
@@ -166,6 +177,14 @@ void draw(ModelsPanel& panel, Workbench& bench, const Ui& ui) {
                  whole ? "\xef\x86\xb2  Load a sample###sample" : "\xef\x86\xb2  Sample###sample");
   draw_recent(bench, ui);
   draw_subjects(panel, bench, ui);
+}
+
+}  // namespace
+
+void add_models_panel(Workbench& bench) {
+  const auto panel = std::make_shared<ModelsPanel>();
+  bench.add_panel({"models", "Models", icon::kModels, Place::kLeft,
+                   [panel, &bench](const Ui& ui) { draw(*panel, bench, ui); }});
 }
 
 }  // namespace wide::gui

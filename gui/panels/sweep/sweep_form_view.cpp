@@ -67,7 +67,8 @@ void draw_axes(SweepPanel& panel, const Workbench& bench, const Ui& ui) {
     if (const auto counts = parse_counts(panel.counts)) form.n = *counts;
   }
   field(ui, "devices");
-  choose_names(ui, "##devices", {"cpu", "cuda"}, form.devices, "as the preset");
+  choose_names(ui, "##devices", std::vector(presets::kDevices.begin() + 1, presets::kDevices.end()),
+               form.devices, "as the preset");
   field(ui, "strategies");
   choose_many(ui, "##strategies", strategy_choices(panel), form.strategies,
               (built == "auto" ? "as the preset (auto)" : "as built: " + built).c_str());

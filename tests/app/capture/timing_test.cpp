@@ -7,9 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "app/capture/peaks.h"
 #include "app/peer_process.h"
+#include "machine_speed.h"
 #include "profiler/measure.h"
 #include "profiler/statistics.h"
+#include "profiler/trace/source.h"
 
 namespace wide::app {
 namespace {
@@ -50,6 +53,18 @@ TEST(TimingTest, ACaptureBeforeCostsNoTiming) {
   }
   EXPECT_LT(captured.low, plain.high * (1 + profiler::kMinimumEffect)) << "a capture slows down what follows";
   EXPECT_GT(captured.high, plain.low * (1 - profiler::kMinimumEffect)) << "something else differs";
+}
+
+// Also where the processor, or the library of products, has no units for 16-bit types: a product of a size
+// that takes float32 milliseconds takes those a second.
+TEST(TimingTest, PeaksAreMeasuredInSeconds) {
+  const test::Allowance allowance(2);
+  const auto start = profiler::now();
+  const auto peaks = measure_peaks({});
+  const double seconds = static_cast<double>(profiler::now() - start) / 1e9;
+  EXPECT_LT(seconds, 4 * allowance.now());
+  for (const char* dtype : {"float32", "float64", "bfloat16", "float16"})
+    EXPECT_GT(peaks.flops.at(dtype), 1e8) << dtype;
 }
 
 }  // namespace

@@ -1,0 +1,96 @@
+// The members' tensors as the wide model keeps them: once where they are the same, stacked while programs
+// read them so.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "core/ir/compare.h"
+#include "core/model/wide_model.h"
+
+namespace wide {
+
+// A weight kept already that has the very same bytes for every member: tied, or equal by chance.
+std::optional<std::string> WideModel::find_twin(const std::string& fqn) {
+  std::size_t hash = 0;
+  for (const auto& member : members_) {
+    const auto tensor = member.tensors.at(fqn).cpu().resolve_conj().resolve_neg().contiguous();
+    const std::string_view bytes(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
+    hash = hash * 1099511628211ULL + std::hash<std::string_view>()(bytes);
+  }
+  const auto [first, last] = by_hash_.equal_range(hash);
+  for (auto known = first; known != last; ++known) {
+    const bool equal = std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
+      const auto& a = member.tensors.at(fqn);
+      const auto& b = member.tensors.at(known->second);
+      return a.sizes() == b.sizes() && a.scalar_type() == b.scalar_type() && same_bits(a, b);
+    });
+    if (equal) return known->second;
+  }
+  by_hash_.emplace(hash, fqn);
+  return std::nullopt;
+}
+
+const Constant& WideModel::weight(const std::string& fqn) {
+  if (const auto known = weights_.find(fqn); known != weights_.end()) return known->second;
+  const auto first = members_[0].tensors.at(fqn);
+  const bool equal = std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
+    return same_bits(member.tensors.at(fqn), first);
+  });
+  if (const auto twin = find_twin(fqn)) {
+    const auto value = weights_.at(*twin);
+    for (auto& member : members_) member.tensors[fqn] = member.tensors.at(*twin);
+    return weights_.emplace(fqn, value).first->second;
+  }
+  if (equal) {
+    const auto tensor = first.to(device());
+    for (auto& member : members_) member.tensors[fqn] = tensor;
+    return weights_.emplace(fqn, Constant(WideTensor{tensor, Layout::kShared})).first->second;
+  }
+  std::vector<at::Tensor> all;
+  for (const auto& member : members_) all.push_back(member.tensors.at(fqn));
+  const bool may_stay =
+      options_.borrowed && std::ranges::all_of(all, [&](const at::Tensor& tensor) {
+        return tensor.device() == device() && tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg();
+      });
+  if (may_stay) return weights_.emplace(fqn, Constant(std::move(all))).first->second;
+  const auto stack = at::stack(all).to(device());
+  // One copy of the bytes: members look into what the wide model keeps.
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    members_[i].tensors[fqn] = stack.select(0, static_cast<std::int64_t>(i));
+  return weights_.emplace(fqn, Constant(WideTensor{stack, Layout::kFront})).first->second;
+}
+
+// Of what programs keep stacked, the caller's tensors need not be kept beside.
+void WideModel::settle_weights() {
+  for (const auto& [fqn, constant] : weights_) {
+    if (constant.layout() == Layout::kShared) continue;
+    constant.release();
+    constant.settle();
+    for (std::int64_t i = 0; i < members(); ++i)
+      members_[static_cast<std::size_t>(i)].tensors[fqn] = constant.part(i, 1, /*alone=*/true);
+  }
+}
+
+// What the caller's modules write into theirs changes no later reset().
+void WideModel::own_buffer(const std::string& fqn) {
+  for (auto& member : members_) member.tensors[fqn] = member.tensors.at(fqn).clone();
+}
+
+at::Tensor WideModel::initial_buffer(const std::string& fqn) const {
+  std::vector<at::Tensor> all;
+  for (const auto& member : members_) all.push_back(member.tensors.at(fqn));
+  return at::stack(all).to(device());
+}
+
+std::int64_t WideModel::weight_bytes() const {
+  std::int64_t bytes = 0;
+  std::set<const void*> counted;
+  for (const auto& [fqn, constant] : weights_) {
+    if (counted.insert(constant.identity()).second) bytes += constant.bytes();
+  }
+  return bytes;
+}
+
+}  // namespace wide
