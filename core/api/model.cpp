@@ -129,10 +129,8 @@ class WideModel::State {
   // What was written since is not what was built.
   void refuse_changed() const {
     if (const auto changed = versions.changed(model.buffers()); !changed.empty())
-      throw wide::Error(
-          "stale",
-          changed +
-              ": was written after the wide model took it in; call refresh() (in C++: replace_members())");
+      throw wide::Error("stale",
+                        changed + ": was written after the wide model took it in; call replace_members()");
   }
 
   bool is_ready(std::span<const wide::ModelInput> inputs) const {

@@ -19,7 +19,10 @@ auto with_errors(Body body) {
   try {
     return body();
   } catch (const widebench::Error& error) {
-    raise(error.stage(), error.what());
+    std::string message = error.what();
+    // Python knows where the members came from, and what they are now.
+    if (error.stage() == "stale") message = message.substr(0, message.rfind(';')) + "; call refresh()";
+    raise(error.stage(), message);
   }
 }
 

@@ -68,6 +68,19 @@ class Fleet:
         for i in range(len(self)):
             self.load_member(i, {name: tensor[i] for name, tensor in state_dict.items()})
 
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+        """As a part of a module whose ``load_state_dict()`` is called."""
+        known = self.state_dict()
+        given = {name: state_dict[prefix + name] for name in known if prefix + name in state_dict}
+        missing_keys += [prefix + name for name in known if name not in given]
+        if strict:
+            unexpected_keys += [key for key in state_dict if key.startswith(prefix) and key[len(prefix):] not in known]
+        for name, tensor in given.items():
+            if tensor.shape != known[name].shape:
+                error_msgs.append(f"size mismatch for {prefix}{name}: {tuple(tensor.shape)} is given, the wide model has {tuple(known[name].shape)}.")
+        if given and not error_msgs:
+            self.load_state_dict(given)
+
     def load_member(self, member: int | str, state_dict: Mapping[str, torch.Tensor]) -> None:
         """Takes a state dict in place of a member's weights, by the plans that there are. Names it lacks stay as they were."""
         i = self._index(member)

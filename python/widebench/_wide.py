@@ -105,6 +105,9 @@ class Wide(Fleet, torch.nn.Module):
     def __len__(self) -> int:
         return len(self.names)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:  # copy.copy(), copy.deepcopy(), pickle, torch.save()
+        raise Error("usage", "a wide model is not copied or pickled; keep state_dict() or unpack(), and compile the members again", "copy")
+
     def extra_repr(self) -> str:
         return f"{len(self)} members, mode={self.config.mode!r}"
 
