@@ -1,5 +1,5 @@
-# cmake --install: the program, the libraries wide::formats and wide::wide with their headers, and what
-# find_package(wide) reads. Headers keep the tree's folders: #include "core/ir/graph.h".
+# cmake --install: the program, the libraries wide::formats and wide::wide with their public headers, and what
+# find_package(wide) reads: #include "formats/safetensors.h", #include <wide/model.h>.
 include(CMakePackageConfigHelpers)
 
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/wide")
@@ -10,7 +10,8 @@ set(wide_has_core OFF)
 if(TARGET wide)
   set(wide_has_core ON)
   list(APPEND package_modules "${PROJECT_SOURCE_DIR}/cmake/FindLibtorch.cmake")
-  list(APPEND header_folders core primitives)
+  target_include_directories(wide PUBLIC "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/wide" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
   list(APPEND exported wide)
 endif()
 

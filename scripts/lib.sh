@@ -101,27 +101,26 @@ find_python() {
   die "no Python 3.11, 3.12 or 3.13 with venv was found; install python3 and python3-venv"
 }
 
-# Installs into a folder beside the final one and renames it when whole: an interrupted install is never used.
+# install_wheels FOLDER GIB WHAT: what stdin requires, into a folder beside the final one that is renamed when whole: an
+# interrupted install is never used. GIB: the wheels, unpacked, and pip's download.
 install_wheels() (
-  profile=$1
-  folder=$(wheels_folder "$profile")
+  folder=$1 need=$2 what=$3
+  requirements=$(cat)
   [ ! -d "$folder" ] || exit 0
-  [ "$(uname -m)" = x86_64 ] || die "the pinned libtorch is for x86-64; this machine is $(uname -m)"
   mkdir -p "$cache"
   exec 9>"$cache/.deps.lock"
   flock -n 9 || { say "waiting for another set-up to end"; flock 9; }
   [ ! -d "$folder" ] || exit 0
-  rm -rf "$cache"/deps-*.partial
-  need=4 && [ "$profile" = cpu ] || need=11  # GiB: the wheels, unpacked, and pip's download
+  rm -rf "$cache"/deps-*.partial "$cache"/tools-*.partial
   free=$(df -Pk "$cache" | awk 'NR == 2 { print int($4 / 1048576) }')
-  [ "$free" -ge "$need" ] || die "$cache has $free GiB free, the libraries need $need; make room or set XDG_CACHE_HOME"
-  say "fetching libtorch ($profile: $([ "$profile" = cpu ] && echo 0.6 || echo 2.6) GB, once) into $cache"
+  [ "$free" -ge "$need" ] || die "$cache has $free GiB free, $what needs $need; make room or set XDG_CACHE_HOME"
+  say "fetching $what into $cache"
   partial=$folder.partial
   trap 'rm -rf "$partial"' EXIT
   python=$(find_python)
   mkdir -p "$partial/tmp"
   export TMPDIR=$partial/tmp  # /tmp may be small
-  requirements "$profile" >"$TMPDIR/requirements.txt"
+  echo "$requirements" >"$TMPDIR/requirements.txt"
   # No byte code: it would double the time, and the C++ program needs none.
   if ! { "$python" -m venv "$partial/venv" &&
          "$partial/venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps --no-compile \
@@ -132,6 +131,21 @@ install_wheels() (
   rm -rf "$TMPDIR"
   mv -T "$partial/venv" "$folder"
 )
+
+install_libtorch() {
+  local need=4 size=0.6
+  [ "$1" = cpu ] || need=11 size=2.6
+  [ -d "$(wheels_folder "$1")" ] || [ "$(uname -m)" = x86_64 ] || die "the pinned libtorch is for x86-64; this machine is $(uname -m)"
+  requirements "$1" | install_wheels "$(wheels_folder "$1")" "$need" "libtorch ($1: $size GB, once)"
+}
+
+# Tools that look at the Python package, in an environment of their own.
+tools_folder() {
+  local hash
+  hash=$(lock_section "pip tools" | sha256sum)
+  echo "$cache/tools-${hash:0:12}"
+}
+install_tools() { lock_section "pip tools" | install_wheels "$(tools_folder)" 1 "mypy and nbconvert for tests (0.1 GB, once)"; }
 
 # Where the window's libraries lie: keyed by their source and by how they are built.
 window_folder() {

@@ -46,7 +46,8 @@ void* open_library(std::string& problem) {
     return nullptr;
   }
   problem =
-      "libwide_window.so, which holds the window, is not beside the program; `scripts/run gui` builds it";
+      "libwide_window.so, which holds the window, is not beside the program; `scripts/setup` builds what it "
+      "needs, then `scripts/run gui` or, for a Python package, `pip install` again builds it";
   return nullptr;
 }
 

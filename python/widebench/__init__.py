@@ -15,7 +15,8 @@ if torch.__version__.split("+")[0].split(".")[:2] != _built_with.split(".")[:2]:
 from ._errors import Error
 from ._library import use_pooled_memory
 from ._config import Builder, Config, builder
-from ._wide import Wide, compile, from_files
+from ._compile import compile, from_files
+from ._wide import Wide
 from . import reduce
 
 __all__ = ["Builder", "Config", "Error", "Wide", "builder", "compile", "from_files", "reduce", "use_pooled_memory"]

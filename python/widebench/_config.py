@@ -60,6 +60,10 @@ class Config:
             if getattr(self, name) not in allowed:
                 raise Error("usage", f"{name}={getattr(self, name)!r} does not exist; there are {', '.join(allowed)}", name)
 
+    def _options(self) -> tuple[Any, ...]:
+        """As the library's operators take them."""
+        return (self.mode, self.tuning, self.seconds, self.cost_file, self.strategy, self.seed, self.snapshots)
+
     @classmethod
     def default(cls, **changes: Any) -> Self:
         """Measured plans, at most five seconds of measuring."""
@@ -144,7 +148,7 @@ class Builder:
         Error
             ``"usage"`` without a sample; otherwise as `compile`.
         """
-        from ._wide import compile
+        from ._compile import compile
 
         if self._args is None:
             raise Error("usage", "the builder has no sample; call with_sample(...) with what one member takes", "sample")

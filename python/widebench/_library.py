@@ -51,8 +51,9 @@ def interruptible(work, handle, progress=None):
                 told = now
                 progress(now)
     except BaseException:
-        ops.cancel(handle)
-        done.wait()
+        while not done.is_set():  # planning may not have begun yet: then it is to be told again
+            ops.cancel(handle)
+            done.wait(0.05)
         raise
     if failure:
         with translating():

@@ -172,3 +172,11 @@ def _initialise(module):
         if id(tensor) not in done:
             raise Error("usage", f"parameter '{name}': no module that holds it has reset_parameters(); give init=, a function of a copy and its "
                                  "number that initialises it", name)
+
+
+def names_of(names, count):
+    """The members' names, given or made up; each has its own."""
+    names = [f"member{i}" for i in range(count)] if names is None else [str(name) for name in names]
+    if len(names) != count or len(set(names)) != count:
+        raise Error("usage", f"{len(set(names))} different names for {count} members; give each its own", "names")
+    return names

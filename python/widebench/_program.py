@@ -1,8 +1,11 @@
 """An exported program: its bytes, and what its JSON says of inputs and outputs."""
 import ast
+import concurrent.futures
 import io
 import json
 import math
+import os
+import threading
 import warnings
 import zipfile
 
@@ -18,15 +21,53 @@ _DTYPES = {1: torch.uint8, 2: torch.int8, 3: torch.int16, 4: torch.int32, 5: tor
 _LARGEST_BROADCAST = 1 << 30  # bytes; the reader of programs refuses larger ones
 
 
+class _Exports:
+    """torch.export bears one trace at a time: it keeps what it is at in globals.
+
+    Nor may a thread that traced end before the next trace: where there is no GPU, libtorch then reads what was the thread's
+    (``torch._C._ensureCUDADeviceGuardSet``, seen in 2.11). So a thread that stays traces for all but the main one.
+    """
+
+    def __init__(self):
+        self.lock, self._staying = threading.RLock(), None
+
+    def run(self, trace):
+        if threading.current_thread() is threading.main_thread():
+            with self.lock:
+                return trace()
+        with self.lock:
+            self._staying = self._staying or concurrent.futures.ThreadPoolExecutor(1, "widebench-export")
+        gradients = torch.is_grad_enabled()
+
+        def there():
+            with self.lock, torch.set_grad_enabled(gradients):
+                return trace()
+
+        return self._staying.submit(there).result()
+
+
+_exports = _Exports()
+os.register_at_fork(after_in_child=_exports.__init__)  # the thread is not there, and nobody would release the lock
+
+
 def export(module, args, kwargs, dynamic_shapes, place):
     """The bytes of a .pt2 without weights: a tensor of uint8. Nothing touches the disk."""
+    return _exports.run(lambda: _export(module, args, kwargs, dynamic_shapes, place))
+
+
+def _export(module, args, kwargs, dynamic_shapes, place):
     try:
         program = torch.export.export(module, args, kwargs or None, dynamic_shapes=dynamic_shapes, strict=False)
+        return _saved(program)
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-        advice = ("register it with torch.export.register_dataclass" if "dataclass" in str(error) or "pytree" in str(error)
-                  else "see torch.export's notes on what it can trace")
+        kinds = ("dataclass", "pytree", "serialized_type_name")
+        advice = ("register the class with torch.export.register_dataclass(…, serialized_type_name=\"a name\")"
+                  if any(kind in str(error) for kind in kinds) else "see torch.export's notes on what it can trace")
         raise Error("export", f"{place}: torch.export refuses the model ({lines[0].strip()}); {advice}", place) from error
+
+
+def _saved(program):
     # Weights are given by reference, and a broadcast of one number stands for each in the file.
     program._state_dict = {name: _thin(tensor) for name, tensor in program.state_dict.items()}
     file = io.BytesIO()

@@ -6,7 +6,8 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 JOBS = int(os.environ.get("JOBS") or os.cpu_count())  # at the same time
-FOLDERS = ("app", "core", "cuda", "formats", "gui", "presets", "primitives", "processes", "profiler", "python", "results")  # our C++; tests beside it
+FOLDERS = ("app", "core", "cuda", "formats", "gui", "include", "presets", "primitives", "processes", "profiler", "python",
+           "results")  # our C++; tests beside it
 
 
 def without_libtorch(path):

@@ -53,6 +53,7 @@ def included(path):
         ours.add(name)
         found = re.findall(r'^#include [<"]([^>"]+)[>"]', (ROOT / name).read_text(), re.MULTILINE)
         found = [os.path.relpath(other, ROOT) if os.path.isabs(other) else other for other in found]
+        found = [f"include/{other}" if other.startswith("wide/") else other for other in found]
         names.update(found)
         left.extend(other for other in found if (ROOT / other).is_file())
     return names, ours
@@ -188,8 +189,8 @@ class Style(unittest.TestCase):
             sources[path] = made / ("_".join(path.with_suffix(".cpp").parts))
             sources[path].write_text(f'#include "{path}"\n')
         if changed:
-            self.none_fails(lambda path: ["sh", "-c", '"$@" && touch "$0"', stamps[path], CXX, *flags, "-fsyntax-only",
-                                          sources[path]], changed)
+            self.none_fails(lambda path: ["sh", "-c", '"$@" && touch "$0"', stamps[path], CXX, *flags, "-I", ROOT / "include",
+                                          "-fsyntax-only", sources[path]], changed)
         for path in stamps.values():
             path.touch()
         forget_old(passed)

@@ -1,6 +1,5 @@
 """Each script of examples/ runs and says what its README says, numbers apart; each notebook runs from its first cell to its last."""
 import ast
-import importlib.util
 import json
 import pathlib
 import re
@@ -9,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-from support import torch, widebench  # noqa: F401
+from support import tools, torch, widebench  # noqa: F401
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
@@ -63,12 +62,13 @@ class Examples(unittest.TestCase):
             self.assertTrue(any("<svg" in one for one in shown))
 
     def test_notebooks_by_nbconvert(self):
-        if not all(importlib.util.find_spec(name) for name in ("nbconvert", "ipykernel")):
-            self.skipTest("nbconvert and ipykernel are not installed")
+        python, environment = tools()
+        if not python:
+            self.skipTest("nbconvert is not installed; scripts/setup --tests --profile full does that")
         for notebook in sorted(EXAMPLES.glob("*.ipynb")):
             with self.subTest(notebook.name):
-                result = subprocess.run([sys.executable, "-m", "nbconvert", "--to", "html", "--execute", notebook, "--output-dir", self.folder],
-                                        capture_output=True, text=True, cwd=self.folder)
+                result = subprocess.run([python, "-m", "nbconvert", "--to", "html", "--execute", notebook, "--output-dir", self.folder],
+                                        capture_output=True, text=True, cwd=self.folder, env=environment)
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertIn("<svg", (self.folder / f"{notebook.stem}.html").read_text())
 

@@ -1,4 +1,5 @@
 """What users of the package call."""
+import copy
 import dataclasses
 import gc
 import json
@@ -30,6 +31,14 @@ class Output:
 
 
 torch.export.register_dataclass(Output, serialized_type_name="package_test.Output")
+
+
+@dataclasses.dataclass
+class Unnamed:
+    logits: torch.Tensor
+
+
+torch.export.register_dataclass(Unnamed)
 
 
 class Answers(unittest.TestCase):
@@ -245,6 +254,23 @@ class Settings(unittest.TestCase):
 
 
 class Members(unittest.TestCase):
+    def test_part_of_a_module(self):
+        modules = nets(3)
+        outer = torch.nn.Sequential(widebench.compile(modules, X, config=FAST), torch.nn.Linear(4, 2))
+        state = {name: tensor.clone() for name, tensor in outer.state_dict().items()}
+        before = outer(X)
+        state["0.0.weight"][1] += 1
+        outer.load_state_dict(state)
+        close(self, outer[0](X)[0], modules[0](X))
+        self.assertFalse(torch.equal(outer(X)[1], before[1]))
+        close(self, outer(X)[2], before[2])
+        with self.assertRaisesRegex(RuntimeError, "0.nothing"):
+            outer.load_state_dict({**state, "0.nothing": torch.zeros(1)})
+        with self.assertRaisesRegex(RuntimeError, "Missing.*0.0.bias"):
+            outer.load_state_dict({name: tensor for name, tensor in state.items() if name != "0.0.bias"})
+        with self.assertRaisesRegex(RuntimeError, "size mismatch for 0.0.bias"):
+            outer.load_state_dict({**state, "0.0.bias": torch.zeros(3)})
+
     def test_in_place_changes_are_noticed(self):
         modules = nets(3)
         wide = widebench.compile(modules, X, config=FAST)
@@ -382,6 +408,18 @@ class Refusals(unittest.TestCase):
         half = [net(), net().to(torch.float64)]
         self.refused("load", ["member1"], compile, half, X)
 
+    def test_dataclasses_without_a_name_in_files(self):
+        class Wrapped(torch.nn.Linear):
+            def forward(self, x):
+                return Unnamed(super().forward(x))
+
+        self.refused("export", ["serialized_type_name=", "member0"], widebench.compile, [Wrapped(16, 4)], X)
+
+    def test_copies(self):
+        wide = widebench.compile(nets(2), X, config=FAST)
+        for copied in (copy.copy, copy.deepcopy, pickle.dumps, lambda model: copy.deepcopy(torch.nn.Sequential(model))):
+            self.refused("usage", ["state_dict()"], copied, wide)
+
     def test_unknown_settings_are_exported(self):
         def with_table(scale):
             model = torch.nn.Sequential(torch.nn.Linear(16, 4)).eval()
@@ -478,6 +516,17 @@ class Processes(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
+
+    def test_compiled_at_the_same_time(self):
+        """torch.export alone does not bear it, nor a thread that traced and has ended."""
+        modules, wides = [nets(2, width=width) for width in (8, 16, 24, 32)], {}
+        threads = [threading.Thread(target=lambda k: wides.update({k: widebench.compile(modules[k], X, config=FAST)}), args=(k,)) for k in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for k, some in enumerate(modules):
+            same_as_modules(self, wides[k], some, X)
 
     def test_lock_is_released(self):
         wide = widebench.compile(nets(3), X, config=FAST)

@@ -1,4 +1,7 @@
 """What the tests of this folder share. Importing it skips the test where the package cannot be imported."""
+import os
+import pathlib
+import subprocess
 import sys
 
 try:
@@ -12,6 +15,15 @@ except (ImportError, OSError) as error:
 
 def net(width=32, activation=torch.nn.ReLU):
     return torch.nn.Sequential(torch.nn.Linear(16, width), activation(), torch.nn.Linear(width, 4)).eval()
+
+
+def tools():
+    """The Python of [pip tools] in dependencies.lock, or None, and an environment in which it sees this one's packages."""
+    library = pathlib.Path(__file__).parents[2] / "scripts/lib.sh"
+    folder = subprocess.run(["bash", "-c", f'. "{library}" && tools_folder'], capture_output=True, text=True).stdout.strip()
+    python = pathlib.Path(folder) / "bin/python3"
+    paths = [path for path in sys.path if path.endswith("-packages") or path == str(pathlib.Path(widebench.__file__).parents[1])]
+    return (str(python) if python.exists() else None), {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def nets(n, **settings):

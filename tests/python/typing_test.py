@@ -1,5 +1,4 @@
 """The public names have types and words: every parameter, every answer, every docstring."""
-import importlib.util
 import inspect
 import os
 import pathlib
@@ -9,7 +8,7 @@ import tempfile
 import unittest
 
 import typed_use
-from support import torch, widebench
+from support import tools, torch, widebench
 
 
 def public():
@@ -28,10 +27,11 @@ def public():
 
 
 def of_class(cls):
-    for name, part in vars(cls).items():
+    parts = [(base, name, part) for base in cls.__mro__ if base.__module__.startswith("widebench.") for name, part in vars(base).items()]
+    for base, name, part in parts:
         function = part.fget if isinstance(part, property) else part.__func__ if isinstance(part, (classmethod, staticmethod)) else part
         if inspect.isfunction(function) and (not name.startswith("_") or name in ("__init__", "__len__", "__bool__")):
-            if "dataclass" not in (inspect.getdoc(function) or "") and function.__qualname__.startswith(cls.__name__):
+            if "dataclass" not in (inspect.getdoc(function) or "") and function.__qualname__.startswith(base.__name__):
                 yield f"{cls.__name__}.{name}", function
 
 
@@ -64,13 +64,15 @@ class Typing(unittest.TestCase):
         typed_use.main()
 
     def test_mypy(self):
-        if importlib.util.find_spec("mypy") is None:
-            self.skipTest("mypy is not installed")
+        python, _ = tools()
+        if not python:
+            self.skipTest("mypy is not installed; scripts/setup --tests --profile full does that")
         packages = pathlib.Path(widebench.__file__).parents[1]
         place = {} if packages.name == "site-packages" else {"MYPYPATH": str(packages)}  # an installed one is found without
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", typed_use.__file__],
-                                  capture_output=True, text=True, cwd=folder, env={**os.environ, **place})
+            done = subprocess.run([python, "-m", "mypy", "--strict", "--follow-imports=silent", "--python-executable",
+                                   sys.executable, typed_use.__file__], capture_output=True, text=True, cwd=folder,
+                                  env={**os.environ, **place})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_marker(self):

@@ -1,0 +1,395 @@
+#include <wide/model.h>
+
+#include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "core/api/values.h"
+#include "core/api/versions.h"
+#include "core/aten/device.h"
+#include "core/frontend/members.h"
+#include "core/run/tensor_memory.h"
+
+namespace widebench {
+namespace {
+
+std::vector<wide::ModelInput> inputs_of(std::span<const Input> given) {
+  std::vector<wide::ModelInput> inputs;
+  inputs.reserve(given.size());
+  for (const auto& input : given) {
+    const at::Tensor& tensor = input.tensor;
+    if (!tensor.defined())
+      throw wide::Error("run", "input." + std::to_string(inputs.size()) + " is no tensor; give one");
+    if (input.mapped && tensor.dim() == 0)
+      throw wide::Error("run", "input." + std::to_string(inputs.size()) + " has no axis of members");
+    inputs.push_back({tensor, input.mapped});
+  }
+  return inputs;
+}
+
+struct Taken {
+  std::vector<wide::Member> members;
+  Versions versions;
+};
+
+std::set<std::string> names_in(const wide::Graph& graph) {
+  std::set<std::string> names;
+  for (const auto& input : graph.inputs) {
+    if (input.kind != wide::InputKind::kUser) names.insert(input.target);
+  }
+  return names;
+}
+
+// What a member does not bring is the file's.
+void take(Taken& taken, const wide::Graph& graph, const std::set<std::string>& known,
+          const std::map<std::string, at::Tensor>& file, const MemberWeights& given) {
+  wide::Member member{given.name, file};
+  for (const auto& [fqn, own] : given.tensors) {
+    const at::Tensor& tensor = own;
+    if (!known.contains(fqn)) {
+      throw wide::Error("load", "member '" + given.name + "' has the tensor '" + fqn +
+                                    "', which the model lacks; give members of one architecture");
+    }
+    if (!tensor.defined())
+      throw wide::Error("load", "member '" + given.name + "', tensor '" + fqn + "': is no tensor; give one");
+    if (!tensor.is_cpu()) {
+      throw wide::Error("load", "member '" + given.name + "', tensor '" + fqn + "': lies on " +
+                                    tensor.device().str() +
+                                    "; models run on the CPU here, move the members there");
+    }
+    taken.versions.watch(given.name, fqn, tensor);
+    member.tensors.insert_or_assign(fqn, tensor.detach());
+  }
+  check_member(graph, member);
+  taken.members.push_back(std::move(member));
+}
+
+void check_names(const std::vector<wide::Member>& members) {
+  std::set<std::string> seen;
+  for (const auto& member : members) {
+    if (!seen.insert(member.name).second)
+      throw wide::Error("load", "two members have the name '" + member.name + "'; give each its own");
+  }
+}
+
+// What a replaced member need not bring: a checkpoint holds no constants.
+std::map<std::string, at::Tensor> constants_of(const wide::Graph& graph,
+                                               const std::map<std::string, at::Tensor>& tensors) {
+  std::map<std::string, at::Tensor> constants;
+  for (const auto& input : graph.inputs) {
+    if (input.kind != wide::InputKind::kConstant && input.persistent) continue;
+    if (const auto found = tensors.find(input.target); found != tensors.end()) constants.insert(*found);
+  }
+  return constants;
+}
+
+/// The same memory as a tensor that autograd may save: passes run in inference mode.
+at::Tensor ordinary(const at::Tensor& tensor) {
+  if (!tensor.is_inference() || c10::InferenceMode::is_enabled()) return tensor;
+  auto result = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(tensor.storage()), c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.dtype());
+  auto* impl = result.unsafeGetTensorImpl();
+  impl->set_storage_offset(tensor.storage_offset());
+  impl->set_sizes_and_strides(tensor.sizes(), tensor.strides());
+  return result;
+}
+
+}  // namespace
+
+class WideModel::State {
+ public:
+  State(wide::Graph graph, std::map<std::string, at::Tensor> file, Taken taken,
+        std::vector<std::string> load_warnings, const Config& config, bool borrowed)
+      : own(std::move(file)),
+        versions(std::move(taken.versions)),
+        warnings(std::move(load_warnings)),
+        validate(config.validate),
+        model(std::move(graph), std::move(taken.members), options(config, borrowed)) {
+    note_members();
+    const auto& captured = model.graph();
+    for (const auto& output : captured.outputs) {
+      if (output.kind != wide::OutputKind::kUser) continue;
+      const auto* value = output.value.ref();
+      are_tensors.push_back(value && captured.values[static_cast<std::size_t>(value->id)].tensor);
+    }
+  }
+
+  void note_members() {
+    names.clear();
+    for (const auto& member : model.member_list()) names.push_back(member.name);
+    members = model.members();
+  }
+
+  // What was written since is not what was built.
+  void refuse_changed() const {
+    if (const auto changed = versions.changed(model.buffers()); !changed.empty())
+      throw wide::Error("stale",
+                        changed + ": was written after the wide model took it in; call replace_members()");
+  }
+
+  bool is_ready(std::span<const wide::ModelInput> inputs) const {
+    return !validate && model.has_build(inputs);
+  }
+
+  const wide::Build& build(std::span<const wide::ModelInput> inputs) {
+    if (is_ready(inputs)) return model.build(inputs);
+    cancelled = false;
+    const wide::KeptGenerator kept(at::kCPU);  // measuring draws operands
+    model.build(inputs);
+    if (validate) {
+      for (const auto& check : wide::prove(model, inputs).checks) {
+        if (!check.passed)
+          throw wide::Error("prove", "member '" + check.member + "': " + check.what + ": " + check.text +
+                                         "; build with strategy \"sequential\"");
+      }
+      validate = false;
+    }
+    return model.build(inputs);
+  }
+
+  std::vector<Output> forward(std::span<const wide::ModelInput> inputs) {
+    refuse_changed();
+    std::vector<Output> outputs;
+    for (auto& output : model.forward(inputs)) {
+      const bool is_tensor = are_tensors.at(outputs.size());
+      auto tensor = is_tensor ? ordinary(output.stacked()) : at::Tensor();
+      outputs.push_back({std::move(output.name), std::move(tensor), output.mapped});
+    }
+    return outputs;
+  }
+
+  /// `body` with inputs of core, alone with the model.
+  template <typename Body>
+  auto locked(const char* stage, std::span<const Input> given, Body body) {
+    return with_errors(stage, [&] {
+      if (process != ::getpid()) {
+        throw wide::Error(stage,
+                          "this process was forked after the wide model was made, and threads of libtorch do "
+                          "not live on in it; make the model in this process, or start processes by 'spawn'");
+      }
+      const std::lock_guard lock(mutex);
+      return body(inputs_of(given));
+    });
+  }
+
+  const pid_t process = ::getpid();
+  std::map<std::string, at::Tensor> own;  ///< tensors of the file that no member brings
+  Versions versions;
+  mutable std::mutex mutex;
+  std::atomic<bool> cancelled{false};
+  std::atomic<std::int64_t> members{0};
+  mutable std::mutex progress_mutex;
+  std::string progress;
+  std::vector<std::string> names, warnings;
+  std::vector<bool> are_tensors;  ///< of the outputs
+  bool validate;                  ///< the members are not proved yet, and shall be
+  wide::WideModel model;
+
+ private:
+  wide::BuildOptions options(const Config& config, bool borrowed) {
+    auto made = options_of(config);
+    made.borrowed = borrowed;
+    made.tuning.progress = [this](const std::string& what) {
+      if (cancelled) throw wide::Error("plan", "cancelled");
+      const std::lock_guard lock(progress_mutex);
+      progress = what;
+    };
+    made.pipeline.cancelled = [this] { return cancelled.load(); };
+    return made;
+  }
+};
+
+WideModel::WideModel(std::unique_ptr<State> state) : state_(std::move(state)) {}
+WideModel::WideModel(WideModel&&) noexcept = default;
+WideModel& WideModel::operator=(WideModel&&) noexcept = default;
+WideModel::~WideModel() = default;
+
+WideModel WideModel::from_files(const std::vector<std::filesystem::path>& models,
+                                const std::vector<std::filesystem::path>& checkpoints, const Config& config) {
+  return with_errors("load", [&] {
+    auto loaded = wide::load(models, checkpoints);
+    auto own = constants_of(loaded.graph, loaded.members.at(0).tensors);
+    return WideModel(std::make_unique<State>(std::move(loaded.graph), std::move(own),
+                                             Taken{std::move(loaded.members), {}}, std::move(loaded.warnings),
+                                             config, /*borrowed=*/false));
+  });
+}
+
+WideModel WideModel::from_bytes(std::vector<std::byte> program, std::vector<MemberWeights> members,
+                                const Config& config, const std::string& name) {
+  return with_errors("load", [&] {
+    std::set<std::string> given;
+    for (const auto& member : members) {
+      for (const auto& [fqn, tensor] : member.tensors) given.insert(fqn);
+    }
+    auto loaded = wide::load_program(std::move(program), name, given);
+    if (members.empty()) members.push_back({name, {}});
+    // A tensor that only some bring is no longer read from the file: check_member() says who lacks it.
+    Taken taken;
+    const auto known = names_in(loaded.graph);
+    for (const auto& member : members) take(taken, loaded.graph, known, loaded.tensors, member);
+    check_names(taken.members);
+    return WideModel(std::make_unique<State>(std::move(loaded.graph), std::move(loaded.tensors),
+                                             std::move(taken), std::move(loaded.warnings), config,
+                                             /*borrowed=*/true));
+  });
+}
+
+std::int64_t WideModel::size() const {
+  return state_->members;
+}
+
+std::vector<std::string> WideModel::names() const {
+  return state_->locked("run", {}, [&](const auto&) { return state_->names; });
+}
+
+const std::vector<std::string>& WideModel::warnings() const {
+  return state_->warnings;
+}
+
+std::vector<InputInfo> WideModel::inputs() const {
+  std::vector<InputInfo> infos;
+  const auto& graph = state_->model.graph();
+  for (const auto& input : state_->model.user_inputs()) {
+    const auto& type = graph.values[static_cast<std::size_t>(input.value)].type;
+    InputInfo info{input.target, {}, type ? dtype_of(type->dtype) : Dtype::kOther};
+    for (const auto& size : type ? type->sizes : std::vector<wide::formats::SymbolicInt>()) {
+      const auto* number = std::get_if<std::int64_t>(&size);
+      info.sizes.push_back(number ? *number : -1);
+    }
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+void WideModel::prepare(std::span<const Input> inputs) {
+  state_->locked("plan", inputs, [&](const auto& given) { state_->build(given); });
+}
+
+std::vector<Output> WideModel::forward(std::span<const Input> inputs) {
+  return state_->locked("run", inputs, [&](const auto& given) {
+    state_->build(given);
+    return state_->forward(given);
+  });
+}
+
+std::optional<std::vector<Output>> WideModel::forward_if_prepared(std::span<const Input> inputs) {
+  return state_->locked("run", inputs, [&](const auto& given) {
+    return state_->is_ready(given) ? std::optional(state_->forward(given)) : std::nullopt;
+  });
+}
+
+std::vector<Tensor> WideModel::run_alone(std::int64_t i, std::span<const Input> inputs) {
+  return state_->locked("run", inputs, [&](const auto& given) {
+    if (i < 0 || i >= size()) throw wide::Error("run", "there is no member " + std::to_string(i));
+    state_->refuse_changed();
+    std::vector<Tensor> outputs;
+    for (const auto& output : state_->model.run_alone(i, given).outputs)
+      outputs.push_back(output.isTensor() ? Tensor(ordinary(output.toTensor())) : Tensor());
+    return outputs;
+  });
+}
+
+Plan WideModel::plan(std::span<const Input> inputs) {
+  return state_->locked("plan", inputs, [&](const auto& given) {
+    return plan_of(state_->build(given), state_->model.members());
+  });
+}
+
+Report WideModel::report(std::span<const Input> inputs) {
+  return state_->locked("plan", inputs,
+                        [&](const auto& given) { return report_of(state_->build(given), state_->model); });
+}
+
+Proof WideModel::prove(std::span<const Input> inputs) {
+  return state_->locked("prove", inputs, [&](const auto& given) {
+    state_->refuse_changed();
+    const wide::KeptGenerator kept(at::kCPU);
+    return proof_of(wide::prove(state_->model, given));
+  });
+}
+
+std::map<std::string, Tensor> WideModel::weights(std::int64_t member) const {
+  return state_->locked("run", {}, [&](const auto&) {
+    const auto& model = state_->model;
+    if (member < 0 || member >= model.members())
+      throw wide::Error("run", "there is no member " + std::to_string(member));
+    std::map<std::string, Tensor> copies;
+    const auto& tensors = model.member_list()[static_cast<std::size_t>(member)].tensors;
+    for (const auto& input : model.graph().inputs) {
+      if (input.kind == wide::InputKind::kUser) continue;
+      const auto written = model.buffers().find(input.target);
+      copies[input.target] =
+          (written == model.buffers().end() ? tensors.at(input.target) : written->second.select(0, member))
+              .clone();
+    }
+    return copies;
+  });
+}
+
+void WideModel::replace_members(std::vector<MemberWeights> members) {
+  state_->locked("load", {}, [&](const auto&) {
+    auto& model = state_->model;
+    const auto known = names_in(model.graph());
+    Taken taken;
+    for (const auto& given : members) {
+      if (!given.same_as) {
+        take(taken, model.graph(), known, state_->own, given);
+        continue;
+      }
+      if (*given.same_as < 0 || *given.same_as >= model.members())
+        throw wide::Error("load", "there is no member " + std::to_string(*given.same_as));
+      auto kept = model.member_list()[static_cast<std::size_t>(*given.same_as)];
+      taken.versions.adopt(state_->versions, kept.name, given.name);
+      kept.name = given.name;
+      taken.members.push_back(std::move(kept));
+    }
+    if (taken.members.empty()) throw wide::Error("load", "no member is given; a wide model has at least one");
+    check_names(taken.members);
+    model.replace_members(std::move(taken.members));
+    state_->versions = std::move(taken.versions);
+    state_->note_members();
+  });
+}
+
+std::string WideModel::changed() const {
+  return state_->locked("run", {},
+                        [&](const auto&) { return state_->versions.changed(state_->model.buffers()); });
+}
+
+void WideModel::reset() {
+  state_->locked("run", {}, [&](const auto&) { state_->model.reset(); });
+}
+
+void WideModel::cancel() {
+  state_->cancelled = true;
+}
+
+std::string WideModel::progress() const {
+  const std::lock_guard lock(state_->progress_mutex);
+  return state_->progress;
+}
+
+std::string architecture_difference(std::vector<std::byte> first, std::vector<std::byte> second,
+                                    const std::string& name) {
+  return with_errors("load", [&] {
+    const auto one = wide::load_program(std::move(first), name).graph;
+    return wide::architecture_difference(one, wide::load_program(std::move(second), name).graph);
+  });
+}
+
+void use_pooled_memory() {
+  wide::use_tensor_memory();
+}
+
+bool uses_pooled_memory() {
+  return wide::uses_tensor_memory();
+}
+
+}  // namespace widebench

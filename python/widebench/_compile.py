@@ -1,0 +1,174 @@
+"""`compile` and `from_files`: wide models of modules and of files."""
+import dataclasses
+import os
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import torch
+
+from . import _members
+from ._architecture import Architecture
+from ._config import Config, Mode, Progress
+from ._errors import Error, translating
+from ._library import ops
+from ._program import Program, export
+from ._wide import Wide
+
+Preset = Literal["default", "fast", "debug", "safe"]
+_PRESETS = {"default": Config.default, "fast": Config.fast, "debug": Config.debug, "safe": Config.safe}
+
+
+def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: tuple[Any, ...] | torch.Tensor = (),
+            example_kwargs: Mapping[str, Any] | None = None, *, n: int | None = None, mode: Mode | None = None,
+            config: Config | Preset | None = None, in_dims: Any = None, kwargs_in_dims: Mapping[str, Any] | None = None,
+            dynamic_shapes: Any = None, names: Sequence[str] | None = None,
+            init: Callable[[torch.nn.Module, int], object] | None = None, progress: Progress | None = None) -> "Wide":
+    """N modules of one architecture as one wide model.
+
+    Parameters
+    ----------
+    models : sequence of torch.nn.Module, or one with `n`
+        The members. Their weights are taken by reference, on the CPU; a module may stand there several times.
+    example_args : tuple or torch.Tensor
+        What one member is called with, without an axis of members. A plan is made for these shapes.
+    example_kwargs : dict, optional
+        The same by keyword.
+    n : int, optional
+        So many re-initialised copies of the one module; copy i as after ``torch.manual_seed(seed + i)``.
+    mode : str, optional
+        As `Config.mode`.
+    config : Config or str, optional
+        How to build; ``"default"``, ``"fast"``, ``"debug"`` and ``"safe"`` name its presets.
+    in_dims : int, None, or a pytree of them, optional
+        As in ``torch.vmap``, over the positional arguments: where an argument has its axis of members; None (the default):
+        it is the same for all.
+    kwargs_in_dims : dict, optional
+        The same for keyword arguments, by name.
+    dynamic_shapes : optional
+        As in ``torch.export.export``.
+    names : sequence of str, optional
+        Names of the members in messages; ``member0``, … otherwise.
+    init : callable, optional
+        With `n`: ``init(copy, i)`` initialises copy i in place of its ``reset_parameters()``.
+    progress : callable, optional
+        Called with a line of text for what is being measured.
+
+    Returns
+    -------
+    Wide
+        Called as a member is; every tensor of the answer is ``[N, ...]``.
+
+    Raises
+    ------
+    Error
+        ``stage`` is ``"usage"``, ``"export"`` (torch.export refuses a model), ``"load"`` (a member is of another
+        architecture; ``place`` is its name), ``"capture"``, ``"plan"`` or ``"prove"``.
+
+    Notes
+    -----
+    Two members are of one architecture where classes, settings and the shapes of their tensors are equal. Where that
+    cannot be told by comparison, as for a module with a table of its own, the member is exported and its graph compared.
+    """
+    config = _config(config, mode)
+    if isinstance(example_args, torch.Tensor):
+        example_args = (example_args,)
+    example_kwargs = dict(example_kwargs or {})
+    if isinstance(models, torch.nn.Module):
+        if n is None:
+            raise Error("usage", "one module is given: say n=, how many re-initialised copies of it, or give a list of members", "n")
+        models = _members.reinitialised(models, n, config.seed, init)
+        kept_by_us = True
+    else:
+        if n is not None:
+            raise Error("usage", "n= is for one module; a list of members has its own length", "n")
+        models, kept_by_us = list(models), False
+    if not models:
+        raise Error("usage", "no member is given; give a list of at least one module", "models")
+    for model in models:
+        if not isinstance(model, torch.nn.Module):
+            raise Error("usage", f"a member is a {type(model).__name__}; give modules of torch.nn", "models")
+    names = _members.names_of(names, len(models))
+    program = Program(export(models[0], tuple(example_args), example_kwargs, dynamic_shapes, f"member '{names[0]}'"))
+    architecture = Architecture(program, models[0], tuple(example_args), example_kwargs, dynamic_shapes, names[0])
+    brought = [architecture.take(model, name) for model, name in zip(models, names)]
+    wide = Wide._made(program, names, brought, config, architecture.skeleton)
+    wide._architecture = architecture
+    # A list of its own modules would keep all weights twice.
+    wide._sources = [None if kept_by_us else weakref.ref(model) for model in models]
+    del models, brought
+    wide._set_in_dims(in_dims, kwargs_in_dims, tuple(example_args), example_kwargs)
+    wide._example = wide._example_inputs(tuple(example_args), example_kwargs)
+    wide._prepare(wide._example, progress)
+    if config.validate:
+        proof = wide.verify()
+        if not proof.passed:
+            worst = next(check for check in proof.checks if not check.passed)
+            raise Error("prove", f"member '{worst.member}': {worst.what}: {worst.text}; build with strategy='sequential'", worst.member)
+    return wide
+
+
+def from_files(model: str | os.PathLike[str], checkpoints: Iterable[str | os.PathLike[str]] = (),
+               example_args: tuple[Any, ...] | torch.Tensor | None = None, example_kwargs: Mapping[str, Any] | None = None, *,
+               mode: Mode | None = None, config: Config | Preset | None = None, in_dims: Any = None,
+               kwargs_in_dims: Mapping[str, Any] | None = None, progress: Progress | None = None) -> "Wide":
+    """A wide model of files: a program of ``torch.export.save`` and a safetensors checkpoint for each member.
+
+    Parameters
+    ----------
+    model : path
+        The ``.pt2`` file. Nothing in it is executed.
+    checkpoints : sequence of paths
+        One for each member, or files of ``widebench pack``; none: one member with the program's own weights.
+    example_args, example_kwargs : optional
+        What one member is called with; without them the plan is made at the first call.
+    mode, config, in_dims, kwargs_in_dims, progress
+        As in `compile`.
+
+    Returns
+    -------
+    Wide
+        It cannot `unpack()`, as a file holds no class.
+
+    Raises
+    ------
+    Error
+        ``"load"``: a file is no program or checkpoint, or a checkpoint is of another model; ``place`` is the file.
+    """
+    config = _config(config, mode)
+    with translating():  # the library's reader checks the file; what is read of it below is known to be sound
+        handle, names, warnings_ = ops.open_files([os.fspath(model)], [os.fspath(one) for one in checkpoints], *config._options())
+    _warn(warnings_)
+    try:
+        with open(model, "rb") as file:
+            program = Program(torch.frombuffer(bytearray(file.read()), dtype=torch.uint8))
+    except BaseException:
+        ops.destroy(handle)
+        raise
+    wide = Wide(_handle=handle, _program=program, _names=list(names), _config=config, _skeleton=None)
+    args = (example_args,) if isinstance(example_args, torch.Tensor) else example_args
+    wide._set_in_dims(in_dims, kwargs_in_dims, args, example_kwargs or {})
+    if args is not None:
+        wide._example = wide._example_inputs(tuple(args), dict(example_kwargs or {}))
+        wide._prepare(wide._example, progress)
+    return wide
+
+
+def _warn(lines):
+    import warnings
+
+    for line in lines:
+        warnings.warn(line, stacklevel=3)
+
+
+def _config(config, mode):
+    if isinstance(config, str):
+        if config not in _PRESETS:
+            raise Error("usage", f"config={config!r} does not exist; there are {', '.join(_PRESETS)}", "config")
+        config = _PRESETS[config]()
+    config = config or Config()
+    if mode is not None:
+        config = dataclasses.replace(config, mode=mode)
+    if config.mode in ("reduce-overhead", "max-autotune") and not ops.uses_tensor_memory():
+        _warn(["mode '" + config.mode + "' has no memory plan in this process; call widebench.use_pooled_memory() before"])
+    return config

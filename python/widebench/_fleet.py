@@ -1,0 +1,162 @@
+"""The members of a wide model: their state, and others in their place."""
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from . import _members
+from ._errors import Error, translating
+from ._library import ops
+
+
+class Fleet:
+    """What `Wide` does with its members. A base class, so that each file is read at one go."""
+
+    names: list[str]
+
+    def _index(self, member):
+        if isinstance(member, str):
+            if member not in self.names:
+                raise Error("usage", f"there is no member '{member}'; there are {', '.join(self.names[:8])}", "member")
+            return self.names.index(member)
+        if not -len(self) <= member < len(self):
+            raise Error("usage", f"there is no member {member}; there are {len(self)}", "member")
+        return member % len(self)
+
+    def _tensors(self, i):
+        with translating():
+            return dict(zip(*ops.member_state(self._handle, i)))
+
+    def state_dict(self, member: int | str | None = None, *, destination: Any = None, prefix: str = "",
+                   keep_vars: bool = False) -> dict[str, torch.Tensor]:
+        """The state dict of one member, by number or name; of all, each tensor ``[N, ...]``, where none is named.
+
+        Tensors are copies. Written buffers are as the last call left them. Names are those that the graph reads; of tied
+        weights each name.
+        """
+        if member is not None:
+            tensors = self._tensors(self._index(member))
+            return {name: tensor for name, tensor in self._with_ties(tensors).items() if self._in_state_dict(name)}
+        state = destination if destination is not None else {}
+        each = [self.state_dict(i) for i in range(len(self))]
+        for name in each[0]:
+            state[prefix + name] = torch.stack([one[name] for one in each])
+        return state
+
+    def _in_state_dict(self, name):
+        if self._skeleton is not None:
+            return name in self._skeleton.state_dict()
+        return self._program.persistent.get(name, True)
+
+    def _with_ties(self, tensors):
+        """Also by the names that the graph does not read, since it reads another of the same tensor."""
+        if self._skeleton is None:
+            return tensors
+        by_place, complete = {}, dict(tensors)
+        for name, tensor in _members.named_tensors(self._skeleton).items():
+            by_place.setdefault(id(tensor), []).append(name)
+        for twins in by_place.values():
+            known = next((name for name in twins if name in tensors), None)
+            for name in twins:
+                if known is not None:
+                    complete.setdefault(name, tensors[known])
+        return complete
+
+    def load_state_dict(self, state_dict: Mapping[str, torch.Tensor], strict: bool = True, assign: bool = False) -> None:
+        """The reverse of ``state_dict()``: tensors ``[N, ...]``."""
+        for i in range(len(self)):
+            self.load_member(i, {name: tensor[i] for name, tensor in state_dict.items()})
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+        """As a part of a module whose ``load_state_dict()`` is called."""
+        known = self.state_dict()
+        given = {name: state_dict[prefix + name] for name in known if prefix + name in state_dict}
+        missing_keys += [prefix + name for name in known if name not in given]
+        if strict:
+            unexpected_keys += [key for key in state_dict if key.startswith(prefix) and key[len(prefix):] not in known]
+        for name, tensor in given.items():
+            if tensor.shape != known[name].shape:
+                error_msgs.append(f"size mismatch for {prefix}{name}: {tuple(tensor.shape)} is given, the wide model has {tuple(known[name].shape)}.")
+        if given and not error_msgs:
+            self.load_state_dict(given)
+
+    def load_member(self, member: int | str, state_dict: Mapping[str, torch.Tensor]) -> None:
+        """Takes a state dict in place of a member's weights, by the plans that there are. Names it lacks stay as they were."""
+        i = self._index(member)
+        tensors = self._tensors(i)
+        weights = self._weights()
+        unknown = [name for name in state_dict if name not in self._with_ties(tensors)]
+        if unknown:
+            raise Error("load", f"member '{self.names[i]}': has '{unknown[0]}', which the model lacks; give a state dict of one member", self.names[i])
+        own = {name: tensors[name] for name in weights}
+        own.update({name: state_dict[name].detach().clone() for name in weights if name in state_dict})
+        self._replace(self.names, [-1 if k == i else k for k in range(len(self))], [own])
+        self._sources[i] = None
+
+    def add(self, model: torch.nn.Module | Mapping[str, torch.Tensor], name: str | None = None) -> None:
+        """One more member, a module or a state dict, at the end. Plans of before are kept where they fit."""
+        name = name or next(f"member{k}" for k in range(len(self), 2 * len(self) + 1) if f"member{k}" not in self.names)
+        names = _members.names_of([*self.names, name], len(self) + 1)
+        self._replace(names, [*range(len(self)), -1], [self._taken(model, name)])
+        self.names = names
+        self._sources.append(weakref.ref(model) if isinstance(model, torch.nn.Module) else None)
+        self._example = None if any(self._mapped) else self._example
+
+    def drop(self, member: int | str) -> None:
+        """One member less. Plans of before are kept where they fit."""
+        i = self._index(member)
+        if len(self) == 1:
+            raise Error("usage", "the last member cannot be dropped", "member")
+        kept = [k for k in range(len(self)) if k != i]
+        names = [self.names[k] for k in kept]
+        self._replace(names, kept, [])
+        self.names, self._sources = names, [self._sources[k] for k in kept]
+        if self._example is not None:
+            self._example = [tensor[kept] if own else tensor for tensor, own in zip(self._example, self._mapped)]
+
+    def replace(self, member: int | str, model: torch.nn.Module | Mapping[str, torch.Tensor]) -> None:
+        """Another module or state dict in the place of a member. Plans of before are kept where they fit."""
+        i = self._index(member)
+        self._replace(self.names, [-1 if k == i else k for k in range(len(self))], [self._taken(model, self.names[i])])
+        self._sources[i] = weakref.ref(model) if isinstance(model, torch.nn.Module) else None
+
+    def refresh(self) -> None:
+        """Takes in the weights of the modules as they are now, by the plans that there are.
+
+        Members whose module is gone, or that came as a state dict, stay as they are.
+        """
+        models = [source() if source is not None else None for source in self._sources]
+        brought = [self._taken(model, name) for model, name in zip(models, self.names) if model is not None]
+        self._replace(self.names, [k if model is None else -1 for k, model in enumerate(models)], brought)
+
+    def unpack(self) -> list[torch.nn.Module]:
+        """N modules of the members' class, with copies of their weights and buffers.
+
+        Raises
+        ------
+        Error
+            ``"usage"`` for a model of files, which hold no class.
+        """
+        if self._skeleton is None:
+            raise Error("usage", "a model of files has no class to make modules of; take state_dict(i)", "unpack")
+        return [_members.with_tensors(self._skeleton, self._tensors(i)) for i in range(len(self))]
+
+    def _weights(self):
+        return self._architecture.weights if self._architecture else self._program.weights
+
+    def _taken(self, model, name):
+        if isinstance(model, torch.nn.Module):
+            if self._architecture is None:
+                raise Error("usage", "a model of files takes members as state dicts", "model")
+            return self._architecture.take(model, name)
+        lacking = [weight for weight in self._weights() if weight not in model]
+        if lacking:
+            raise Error("load", f"member '{name}' lacks the tensor '{lacking[0]}'; give a state dict of one member", name)
+        return {weight: model[weight] for weight in self._weights()}
+
+    def _replace(self, names, kept, brought):
+        fqns = list(brought[0]) if brought else []
+        tensors = [one[fqn] for one in brought for fqn in fqns]
+        with translating():
+            ops.replace_members(self._handle, names, kept, fqns, tensors)

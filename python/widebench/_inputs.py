@@ -1,0 +1,46 @@
+"""Which inputs of a wide model have an axis of members: `in_dims`, a prefix of the arguments' pytree as in ``torch.vmap``."""
+import torch
+from torch.utils import _pytree as pytree
+
+from ._errors import Error
+
+
+def axes(in_dims, kwargs_in_dims, args, kwargs):
+    """For each tensor of a call, in order, where its axis of members is; None where it has none."""
+    dims = []
+    for argument, dim in zip(args, _prefix(in_dims, args, "in_dims")):
+        dims += _spread(dim, argument)
+    for name, argument in kwargs.items():
+        dims += _spread((kwargs_in_dims or {}).get(name), argument)
+    leaves = pytree.tree_leaves((args, kwargs))
+    moves = []
+    for leaf, dim in zip(leaves, dims):
+        if isinstance(leaf, torch.Tensor):
+            moves.append(dim)
+        elif dim is not None:
+            raise Error("usage", f"in_dims: a {type(leaf).__name__} has no axis of members; say None there", "in_dims")
+    return moves
+
+
+def varied(tensor, i):
+    """Other numbers for member i than the example's, where that is as legal: its rows in another order."""
+    return tensor.roll(i, 0) if tensor.dim() > 0 and tensor.shape[0] > 1 else tensor
+
+
+def _prefix(in_dims, args, what):
+    if in_dims is None or isinstance(in_dims, int):
+        return [in_dims] * len(args)
+    if not isinstance(in_dims, (tuple, list)) or len(in_dims) != len(args):
+        raise Error("usage", f"{what}={in_dims!r} does not fit {len(args)} arguments; give one entry for each", what)
+    return list(in_dims)
+
+
+def _spread(dim, argument):
+    """`dim`, a prefix of the argument's pytree, for each leaf of it."""
+    leaves, spec = pytree.tree_flatten(argument)
+    if dim is None or isinstance(dim, int):
+        return [dim if isinstance(leaf, torch.Tensor) else None for leaf in leaves]
+    dims, own = pytree.tree_flatten(dim, is_leaf=lambda leaf: leaf is None)
+    if own != spec and len(dims) != len(leaves):
+        raise Error("usage", f"in_dims has {own} where the argument is {spec}; give an int or None for each leaf", "in_dims")
+    return dims

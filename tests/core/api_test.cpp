@@ -1,0 +1,343 @@
+// The public interface: what it gives, what it refuses, and that it may be called from several threads.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <wide/model.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+namespace {
+
+using widebench::Config;
+using widebench::Error;
+using widebench::Input;
+using widebench::MemberWeights;
+using widebench::Tensor;
+using widebench::WideModel;
+
+std::filesystem::path corpus(const std::string& name) {
+  return std::filesystem::path(TESTS_FOLDER) / "corpus" / name;
+}
+
+WideModel opened(const std::string& name, const Config& config = Config::fast()) {
+  const auto folder = corpus(name);
+  return WideModel::from_files({folder / "model.pt2"},
+                               {folder / "seed0.safetensors", folder / "seed1.safetensors",
+                                folder / "seed2.safetensors", folder / "seed3.safetensors"},
+                               config);
+}
+
+std::vector<std::byte> program(const std::string& name) {
+  std::ifstream file(corpus(name) / "model.pt2", std::ios::binary);
+  const std::vector<char> all{std::istreambuf_iterator<char>(file), {}};
+  const auto bytes = std::as_bytes(std::span(all));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::vector<MemberWeights> members_of(const WideModel& model) {
+  std::vector<MemberWeights> members;
+  const auto names = model.names();
+  for (std::size_t i = 0; i < names.size(); ++i)
+    members.push_back({names[i], model.weights(static_cast<std::int64_t>(i))});
+  return members;
+}
+
+std::vector<Input> inputs_for(const WideModel& model, bool mapped = false) {
+  std::vector<Input> inputs;
+  for (const auto& input : model.inputs()) {
+    auto sizes = input.sizes;
+    for (auto& size : sizes) size = size < 0 ? 5 : size;
+    if (mapped) sizes.insert(sizes.begin(), model.size());
+    inputs.push_back(
+        {input.dtype == widebench::Dtype::kInt64 ? at::randint(0, 4, sizes, at::kLong) : at::randn(sizes),
+         mapped});
+  }
+  return inputs;
+}
+
+// The stage of the Error that `body` throws; empty if none.
+template <typename Body>
+std::string stage_of(Body body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    EXPECT_FALSE(std::string_view(error.what()).empty());
+    EXPECT_EQ(std::string_view(error.what()).find('\n'), std::string_view::npos);
+    return error.stage();
+  }
+  return {};
+}
+
+class Api : public testing::TestWithParam<const char*> {};
+
+TEST_P(Api, FilesAndMemoryGiveWhatMembersGiveAlone) {
+  auto model = opened(GetParam());
+  for (const bool mapped : {false, true}) {
+    const auto inputs = inputs_for(model, mapped);
+    auto copy =
+        WideModel::from_bytes(program(GetParam()), members_of(model), {.seconds = 0.2, .validate = true});
+    const auto outputs = model.forward(inputs), same = copy.forward(inputs);
+    ASSERT_EQ(outputs.size(), same.size());
+    for (std::int64_t i = 0; i < model.size(); ++i) {
+      const auto alone = model.run_alone(i, inputs);
+      for (std::size_t k = 0; k < outputs.size(); ++k) {
+        ASSERT_EQ(outputs[k].tensor.defined(), alone[k].defined());
+        if (!alone[k].defined()) continue;
+        for (const auto* output : {&outputs[k], &same[k]}) {
+          const auto own = output->mapped ? output->tensor[i] : output->tensor;
+          EXPECT_TRUE(at::allclose(own, alone[k], 1e-4, 1e-5)) << GetParam() << " " << i << " " << k;
+          EXPECT_FALSE(own.torch().is_inference());
+        }
+      }
+    }
+    model.reset();
+    EXPECT_TRUE(copy.prove(inputs).passed());
+    EXPECT_EQ(copy.report(inputs).members, 4);
+    EXPECT_FALSE(copy.plan(inputs).nodes.empty());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Corpus, Api,
+                         testing::Values("mlp", "resblock", "minigpt_dynamic", "tied_linears",
+                                         "mutating_buffer", "dict_output"),
+                         [](const auto& name) { return std::string(name.param); });
+
+TEST(Api, WeightsWrittenInPlaceAreNoticed) {
+  auto members = members_of(opened("mlp"));
+  auto model = WideModel::from_bytes(program("mlp"), members, Config::fast());
+  const auto inputs = inputs_for(model);
+  const auto before = model.forward(inputs).at(0).tensor.torch().clone();
+  auto& [fqn, weight] = *members[2].tensors.begin();
+  weight.torch().add_(1);
+  EXPECT_NE(model.changed().find("'" + members[2].name + "', tensor '" + fqn + "'"), std::string::npos);
+  EXPECT_EQ(stage_of([&] { model.forward(inputs); }), "stale");
+  EXPECT_EQ(stage_of([&] { model.run_alone(0, inputs); }), "stale");
+  EXPECT_EQ(stage_of([&] { model.prove(inputs); }), "stale");
+  std::vector<MemberWeights> now;
+  for (std::int64_t i = 0; i < model.size(); ++i) {
+    now.push_back(i == 2 ? members[2] : MemberWeights{members[static_cast<std::size_t>(i)].name, {}, i});
+  }
+  model.replace_members(now);
+  EXPECT_EQ(model.changed(), "");
+  const auto after = model.forward(inputs).at(0).tensor;
+  EXPECT_TRUE(at::equal(after.torch().select(0, 0), before.select(0, 0)));
+  EXPECT_FALSE(at::equal(after.torch().select(0, 2), before.select(0, 2)));
+  members[3].tensors.begin()->second.torch().mul_(2);  // kept, not brought again: still watched
+  EXPECT_EQ(stage_of([&] { model.forward(inputs); }), "stale");
+}
+
+TEST(Api, WrittenBuffersAreWeightsAndBeginAnew) {
+  auto model = opened("mutating_buffer");
+  const auto inputs = inputs_for(model);
+  const auto before = model.weights(1);
+  model.forward(inputs);
+  const auto written = model.weights(1);
+  const auto differs = [&](const auto& a, const auto& b) {
+    return std::ranges::any_of(
+        a, [&](const auto& one) { return !at::equal(one.second.torch(), b.at(one.first).torch()); });
+  };
+  EXPECT_TRUE(differs(before, written));
+  model.reset();
+  EXPECT_FALSE(differs(before, model.weights(1)));
+}
+
+TEST(Api, RefusesWhatDoesNotFit) {
+  auto model = opened("mlp");
+  const auto load = [&](std::vector<MemberWeights> members) {
+    return stage_of([&] { WideModel::from_bytes(program("mlp"), std::move(members), Config::fast()); });
+  };
+  EXPECT_EQ(load(members_of(model)), "");
+  EXPECT_EQ(load({}), "");
+  auto members = members_of(model);
+  members[1].name = members[0].name;
+  EXPECT_EQ(load(members), "load");
+  for (const auto change : {0, 1, 2, 3, 4}) {
+    members = members_of(model);
+    auto& tensors = members[1].tensors;
+    auto& first = tensors.begin()->second;
+    if (change == 0) tensors.erase(tensors.begin());
+    if (change == 1) tensors["no such"] = at::zeros({1});
+    if (change == 2) first = Tensor();
+    if (change == 3) first = at::zeros({1, 2, 3});
+    if (change == 4) first = first.torch().to(at::kDouble);
+    EXPECT_EQ(load(members), "load") << change;
+    const auto names = model.names();
+    EXPECT_EQ(stage_of([&] { model.replace_members(members); }), "load") << change;
+    EXPECT_EQ(model.names(), names);
+  }
+  EXPECT_EQ(stage_of([&] { model.replace_members({}); }), "load");
+  EXPECT_EQ(stage_of([&] { model.replace_members({{"a", {}, 17}}); }), "load");
+  EXPECT_EQ(stage_of([&] { model.weights(4); }), "run");
+  EXPECT_EQ(stage_of([&] { model.run_alone(-1, inputs_for(model)); }), "run");
+
+  const auto good = inputs_for(model).at(0);
+  EXPECT_EQ(stage_of([&] { model.forward({}); }), "run");
+  EXPECT_EQ(stage_of([&] { model.forward(std::array{good, good}); }), "run");
+  EXPECT_EQ(stage_of([&] { model.forward(std::array{Input{}}); }), "run");
+  EXPECT_EQ(stage_of([&] { model.forward(std::array{Input{at::zeros({}), true}}); }), "run");
+  EXPECT_EQ(stage_of([&] {
+              model.forward(std::array{Input{good.tensor.torch().expand({3, -1, -1}), true}});
+            }),
+            "run");
+  EXPECT_EQ(stage_of([&] { model.forward(std::array{Input{good.tensor.torch().to(at::kDouble)}}); }), "run");
+  EXPECT_EQ(stage_of([&] { model.forward(std::array{good}); }), "");
+}
+
+TEST(Api, HostileBytesAreOneError) {
+  const auto whole = program("mlp");
+  const auto load = [](std::vector<std::byte> bytes) {
+    return stage_of([&] { WideModel::from_bytes(std::move(bytes), {}, Config::fast()); });
+  };
+  EXPECT_EQ(load({}), "load");
+  EXPECT_EQ(load(std::vector<std::byte>(1000, std::byte{0x50})), "load");
+  for (std::size_t size = 1; size < whole.size(); size += whole.size() / 17)
+    EXPECT_EQ(load({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}), "load") << size;
+  EXPECT_EQ(stage_of([] { WideModel::from_files({"/no/such.pt2"}); }), "load");
+  EXPECT_NE(stage_of([] { opened("mlp", {.mode = "fastest"}); }), "");
+  EXPECT_NE(stage_of([] { opened("mlp", {.strategy = "linear=no such"}); }), "");
+  EXPECT_EQ(widebench::architecture_difference(program("mlp"), program("mlp")), "");
+  EXPECT_NE(widebench::architecture_difference(program("mlp"), program("resblock")), "");
+}
+
+TEST(Api, ExpandedAndTurnedInputsAndWeights) {
+  auto members = members_of(opened("mlp"));
+  for (auto& member : members) {
+    for (auto& [fqn, tensor] : member.tensors) {
+      if (tensor.torch().dim() == 2) tensor = tensor.torch().t().contiguous().t();
+    }
+  }
+  auto model = WideModel::from_bytes(program("mlp"), members, Config::fast());
+  const auto good = inputs_for(model).at(0).tensor.torch();
+  for (const auto& turned : {good.t().contiguous().t(), good.slice(0, 0, 1).expand_as(good)}) {
+    const Input input{turned};
+    const auto outputs = model.forward({&input, 1});
+    for (std::int64_t i = 0; i < model.size(); ++i)
+      EXPECT_TRUE(at::allclose(outputs[0].tensor[i], model.run_alone(i, {&input, 1})[0], 1e-4, 1e-5));
+  }
+  const Input nans{at::full_like(good, std::numeric_limits<double>::quiet_NaN())};
+  EXPECT_TRUE(model.forward({&nans, 1})[0].tensor.torch().isnan().all().item<bool>());
+}
+
+TEST(Api, OneModelFromSeveralThreads) {
+  auto model = opened("mlp");
+  const auto inputs = inputs_for(model);
+  const auto expected = model.forward(inputs).at(0).tensor;
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int k = 0; k < 25; ++k) {
+        if (t == 3) {  // the same members again, while the others run
+          std::vector<MemberWeights> same;
+          for (std::int64_t i = 0; i < model.size(); ++i)
+            same.push_back({model.names()[static_cast<std::size_t>(i)], {}, i});
+          model.replace_members(same);
+        } else if (!at::equal(model.forward(inputs).at(0).tensor, expected)) {
+          ++wrong;
+        }
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Api, CancelledPlanningLeavesTheModelUsable) {
+  auto model = opened("resblock", {.seconds = 60});
+  const auto inputs = inputs_for(model);
+  std::string stage = "none";
+  std::thread planning([&] { stage = stage_of([&] { model.prepare(inputs); }); });
+  for (int k = 0; k < 500 && model.progress().empty(); ++k)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  model.cancel();
+  planning.join();
+  EXPECT_TRUE(stage == "plan" || stage.empty()) << stage;  // empty: it was done before
+  model.cancel();
+  EXPECT_EQ(stage_of([&] { model.forward(inputs); }), "");  // what was cancelled is not cancelled for ever
+}
+
+TEST(Api, NothingLeftToPrepare) {
+  auto model = opened("mlp");
+  const auto inputs = inputs_for(model);
+  EXPECT_FALSE(model.forward_if_prepared(inputs));
+  model.prepare(inputs);
+  const auto outputs = model.forward_if_prepared(inputs);
+  ASSERT_TRUE(outputs);
+  EXPECT_EQ(outputs->at(0).tensor.sizes()[0], 4);
+  auto other = std::move(model);
+  EXPECT_EQ(other.size(), 4);
+  EXPECT_TRUE(other.forward_if_prepared(inputs));
+}
+
+TEST(Api, RefusedAfterFork) {
+  auto model = opened("mlp");
+  const auto inputs = inputs_for(model);
+  model.prepare(inputs);
+  const auto child = ::fork();
+  if (child == 0) {
+    try {
+      model.forward(inputs);
+    } catch (const Error& error) {
+      ::_exit(std::string_view(error.what()).find("forked") != std::string_view::npos ? 0 : 1);
+    } catch (...) {
+      ::_exit(2);
+    }
+    ::_exit(3);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(stage_of([&] { model.forward(inputs); }), "");
+}
+
+TEST(Api, Tensors) {
+  const std::vector<float> six = {1, 2, 3, 4, 5, 6};
+  const auto made = Tensor::copy_of(six, {2, 3});
+  EXPECT_EQ(made.sizes(), (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(made.dtype(), widebench::Dtype::kFloat32);
+  EXPECT_EQ(made.floats(), six);
+  EXPECT_EQ(made[1].floats(), (std::vector<float>{4, 5, 6}));
+  EXPECT_EQ(Tensor(made.torch().t()).floats(), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(Tensor(at::ones({2}, at::kBFloat16)).floats(), (std::vector<float>{1, 1}));
+  EXPECT_EQ(Tensor(at::ones({2}, at::kBFloat16)).bytes().size(), 4U);
+  const auto copy = made;  // the same tensor
+  copy.torch().fill_(0);
+  EXPECT_EQ(made.floats(), std::vector<float>(6, 0));
+  const auto stage = [](auto body) { return stage_of(body); };
+  EXPECT_EQ(stage([&] { Tensor::copy_of(six, {2, 2}); }), "usage");
+  EXPECT_EQ(stage([&] { Tensor::copy_of(six, {-2, -3}); }), "usage");
+  EXPECT_EQ(stage([&] { Tensor::copy_of(std::as_bytes(std::span(six)), {6}, widebench::Dtype::kOther); }),
+            "usage");
+  EXPECT_EQ(stage([&] { std::ignore = made[2]; }), "usage");
+  EXPECT_EQ(stage([&] { std::ignore = Tensor().floats(); }), "usage");
+  EXPECT_TRUE(Tensor::copy_of(std::span<const float>(), {0, 3}).floats().empty());
+  // No tensor of that size can be made: an error or memory that runs out, nothing else.
+  for (const std::int64_t size : {std::int64_t{1} << 40, std::int64_t{1} << 62}) {
+    try {
+      Tensor::copy_of(six, {size, 4});
+      ADD_FAILURE();
+    } catch (const Error&) {
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  EXPECT_FALSE(Tensor().defined());
+  EXPECT_TRUE(Tensor().sizes().empty());
+  EXPECT_EQ(Tensor().dtype(), widebench::Dtype::kOther);
+}
+
+}  // namespace
