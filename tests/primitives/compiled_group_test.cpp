@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -77,7 +78,12 @@ class RandomGroups {
     return {ValueRef{from[static_cast<std::size_t>(below(std::ssize(from)))]}};
   }
   Argument x() { return pick(floats_); }
-  Argument number() { return {static_cast<double>(static_cast<float>(below(2001) - 1000) / 256.0F)}; }
+  Argument number() {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    constexpr std::array kSpecial = {0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0x1p-140, kInfinity, -kInfinity};
+    if (below(5) == 0) return {kSpecial[static_cast<std::size_t>(below(std::ssize(kSpecial)))]};
+    return {static_cast<double>(static_cast<float>(below(2001) - 1000) / 256.0F)};
+  }
   Argument x_or_number() { return below(3) == 0 ? number() : x(); }
 
   ValueId value(at::ScalarType dtype) {
@@ -297,6 +303,35 @@ TEST(CompiledGroup, RandomGroupsAreTheSameInEveryWay) {
   }
   EXPECT_GT(of_masks, 10);
   EXPECT_GT(of_numbers, 10);
+}
+
+// GCC makes -(a * b + c) one operation, whose zero has another sign than the negation of the sum.
+TEST(CompiledGroup, ZerosKeepTheirSigns) {
+  const c10::InferenceMode guard;
+  const test::TemporaryFolder folder;
+  native::CodeCache cache(folder / "kernels", native::Compiler::of_this_machine());
+  using Input = TileProgram::Input;
+  using Result = TileProgram::Result;
+  const TileProgram::Step sum{"add_scaled", {Input{0}, Input{1}, 2.0F}};
+  const std::vector<TileProgram::Step> negations = {{"neg", {Result{0}}},
+                                                    {"mul", {Result{0}, -1.0F}},
+                                                    {"div", {Result{0}, -1.0F}},
+                                                    {"sub", {-0.0F, Result{0}}},
+                                                    {"sub_scaled", {-0.0F, Result{0}, 1.0F}}};
+  const std::vector<at::Tensor> operands = {at::full({40}, 2.0F), at::full({40}, -1.0F)};
+  for (const auto& level : levels_here()) {
+    for (const auto& negation : negations) {
+      SCOPED_TRACE(std::string(negation.function) + ", " + level);
+      const std::vector<TileProgram::Step> steps = {sum, negation};
+      const auto code = cache.find(group_text(steps, {{}, {}}, level).text, level, kKernel, true);
+      ASSERT_TRUE(code.function) << code.refusal;
+      const TileProgram::Compiled compiled{code.function, {false, false}};
+      const TileProgram program(2, steps, level);
+      const auto got = program.run(operands, &compiled);
+      EXPECT_TRUE(same(got, program.run(operands)));
+      EXPECT_TRUE(std::signbit(got[7].item<float>()));
+    }
+  }
 }
 
 // What the test above compares is the compiled code: a fault in it shows.
