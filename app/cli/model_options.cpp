@@ -38,6 +38,7 @@ BuildOptions build_options(const Context& context, const ModelOptions& options) 
     };
   }
   if (!options.plan.empty()) build.plan = app::read_plan(options.plan);
+  build.warn = [&context](const std::string& what) { context.log(LogLevel::kWarn, what); };
   return build;
 }
 

@@ -266,7 +266,11 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
 }
 
 PlannedExecution WideModel::planned(const PlanRequest& request, const std::string& key, Tuner& tuner) {
-  if (options_.plan) return restore(request, *options_.plan);
+  if (options_.plan) {
+    auto restored = restore(request, *options_.plan);
+    tell_stand_ins(restored.plan);
+    return restored;
+  }
   if (const auto before = plans_.find(key); before != plans_.end()) {
     auto plan = std::move(before->second);
     plans_.erase(before);
@@ -283,6 +287,20 @@ PlannedExecution WideModel::planned(const PlanRequest& request, const std::strin
     }
   }
   return plan_execution(request, tuner, *pool_);
+}
+
+void WideModel::tell_stand_ins(const Plan& plan) {
+  std::int64_t nodes = 0;
+  std::string strategy, reason;
+  for (const auto& node : plan.nodes) {
+    if (node.refusals.empty()) continue;
+    ++nodes;
+    strategy = node.refusals.back().strategy, reason = node.refusals.back().reason;
+  }
+  if (nodes == 0 || !options_.warn) return;
+  options_.warn("the plan's strategy '" + strategy + "' cannot run here for " + std::to_string(nodes) +
+                (nodes == 1 ? " node" : " nodes") + ", which another runs: " + reason);
+  options_.warn = {};
 }
 
 void WideModel::replace_members(std::vector<Member> members) {

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -71,6 +72,8 @@ struct BuildOptions {
   /// Members' tensors are the caller's, who keeps them and says when they change (replace_members): they are
   /// read where they lie, and stacked only where kernels want them so.
   bool borrowed = false;
+  /// Told, once by a model, that something of `plan` runs in another way here, and why. May be empty.
+  std::function<void(const std::string& what)> warn = {};
 };
 
 /// A canonical graph for given input shapes, with its plan and programs.
@@ -181,6 +184,7 @@ class WideModel {
   std::vector<WideTensor> input_values(const Graph& graph, std::span<const ModelInput> inputs) const;
   const Constant& weight(const std::string& fqn);
   void settle_weights();
+  void tell_stand_ins(const Plan& plan);
   std::optional<std::string> find_twin(const std::string& fqn);
   /// One pass; a fault of one member names it.
   std::vector<ExecutionOutput> run_named(const Build& built, std::span<const ModelInput> inputs);

@@ -1,6 +1,7 @@
 #include "core/plan/plan.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/ir/text.h"
 #include "core/strategy/sequential.h"
@@ -105,6 +106,42 @@ std::size_t find_candidate(const Graph& graph, const Node& node, const NodeCandi
                                            "; make a new plan");
 }
 
+// Another strategy for the node, in the same layouts, which needs nothing made first: the cheapest by estimate.
+const Strategy* stand_in(const Call& call, const NodeChoice& choice) {
+  const Strategy* best = nullptr;
+  double least = 0;
+  for (const auto& strategy : find_primitive(call.node.op)->strategies) {
+    if (strategy.ready || strategy.on_request) continue;
+    for (const auto& offer : strategy.ask(call).offers) {
+      if (offer.operands != choice.operands || offer.results != choice.results) continue;
+      if (best == nullptr || offer.cost < least) best = &strategy, least = offer.cost;
+    }
+  }
+  return best;
+}
+
+// Where a node's strategy cannot be made ready here, such as code where there is no compiler, another one
+// takes its place. The reason is kept by node.
+std::vector<NodeChoice> choices_here(const Graph& graph, const std::vector<ValueState>& states,
+                                     std::int64_t members, const std::vector<NodeChoice>& stored,
+                                     std::map<std::size_t, Refusal>& refusals) {
+  auto choices = stored;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const auto* primitive = find_primitive(graph.nodes[i].op);
+    if (primitive == nullptr) continue;
+    const auto strategy = std::ranges::find(primitive->strategies, choices[i].strategy, &Strategy::name);
+    if (strategy == primitive->strategies.end() || !strategy->ready) continue;
+    const auto call = make_call(graph, graph.nodes[i], states, members);
+    const auto* other = stand_in(call, choices[i]);  // only layouts that fit the call
+    if (other == nullptr) continue;
+    auto reason = strategy->ready(call, {choices[i].operands, choices[i].results}, true);
+    if (reason.empty()) continue;
+    refusals[i] = {choices[i].strategy, std::move(reason)};
+    choices[i].strategy = other->name;
+  }
+  return choices;
+}
+
 // The candidates of the strategies that a stored plan names.
 std::vector<NodeCandidates> ask_for(const Graph& graph, const std::vector<ValueState>& states,
                                     std::int64_t members, const std::vector<NodeChoice>& choices) {
@@ -190,13 +227,15 @@ std::vector<NodeChoice> choices_of(const Graph& graph, const Plan& plan) {
 }
 
 Plan plan_from(const Graph& graph, const std::vector<ValueState>& inputs, std::int64_t members,
-               const std::vector<NodeChoice>& choices) {
-  if (choices.size() != graph.nodes.size()) {
+               const std::vector<NodeChoice>& stored) {
+  if (stored.size() != graph.nodes.size()) {
     throw Error(std::string(kPlanStage),
-                "the stored plan has " + std::to_string(choices.size()) + " operations, the model has " +
+                "the stored plan has " + std::to_string(stored.size()) + " operations, the model has " +
                     std::to_string(graph.nodes.size()) + "; it is another model's, make a new plan");
   }
   const auto states = spread_states(graph, inputs);
+  std::map<std::size_t, Refusal> refusals;
+  const auto choices = choices_here(graph, states, members, stored, refusals);
   const auto nodes = ask_for(graph, states, members, choices);
   std::vector<std::size_t> candidates(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -212,7 +251,9 @@ Plan plan_from(const Graph& graph, const std::vector<ValueState>& inputs, std::i
     return from == to ? 0.0
                       : 1.0 + (is_free(from, to, type, members) ? 0 : static_cast<double>(type.bytes()));
   };
-  return plan_from_candidates(graph, states, nodes, conversion, std::move(candidates));
+  auto plan = plan_from_candidates(graph, states, nodes, conversion, std::move(candidates));
+  for (auto& [node, refusal] : refusals) plan.nodes[node].refusals.push_back(std::move(refusal));
+  return plan;
 }
 
 std::string print(const Graph& graph, const Plan& plan) {

@@ -67,9 +67,29 @@ class Writer {
     made_.text += "\n";
   }
 
+  // Numbers that make of another operation a negation, which GCC would make one with a sum before it: the
+  // sign of a zero would differ.
+  static bool negates(float number) { return number == -1.0F || (number == 0 && std::signbit(number)); }
+
+  // What the compiler does not know of.
+  void hide_numbers() {
+    for (const auto& step : steps_) {
+      for (const auto& source : step.operands) {
+        const auto* number = std::get_if<float>(&source);
+        if (number == nullptr || !negates(*number) || std::ranges::find(hidden_, *number) != hidden_.end())
+          continue;
+        const auto own = name("n", hidden_.size());
+        line("  float " + own + " = " + number_text(*number) + ";");
+        line("  __asm__(\"\" : \"+x\"(" + own + "));");
+        hidden_.push_back(*number);
+      }
+    }
+  }
+
   void write_kernel() {
     line("int wide_kernel(char* const* data, const long* row_bytes, long rows, long columns) {");
     line("  unsigned far = 0;");
+    hide_numbers();
     line("  for (long row = 0; row < rows; ++row) {");
     for (std::size_t i = 0; i < inputs_.size(); ++i) write_row(i);
     line("    float* restrict y = (float*)(data[0] + row * row_bytes[0]);");
@@ -108,10 +128,12 @@ class Writer {
          index);
   }
 
-  static std::string text_of(const TileProgram::Source& source) {
+  std::string text_of(const TileProgram::Source& source) const {
     if (const auto* input = std::get_if<TileProgram::Input>(&source)) return name("x", input->index);
     if (const auto* result = std::get_if<TileProgram::Result>(&source)) return name("t", result->step);
-    return number_text(std::get<float>(source));
+    const auto number = std::get<float>(source);
+    if (!negates(number)) return number_text(number);
+    return name("n", static_cast<std::size_t>(std::ranges::find(hidden_, number) - hidden_.begin()));
   }
 
   static std::string name(const char* stem, std::size_t index) { return stem + std::to_string(index); }
@@ -123,6 +145,7 @@ class Writer {
 
   const std::vector<TileProgram::Step>& steps_;
   const std::vector<GroupInput>& inputs_;
+  std::vector<float> hidden_;
   GroupText made_;
 };
 

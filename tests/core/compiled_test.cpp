@@ -126,6 +126,38 @@ TEST(Compiled, TextThatDoesNotCompileIsAReasonNotAFault) {
   EXPECT_TRUE(refused);
 }
 
+// A plan from a machine whose compiler makes what this one's does not.
+TEST(Compiled, AStoredPlanRunsTileByTileWhereItsCodeCannotBeMade) {
+  const auto architecture = rich(0.34375);
+  const auto inputs = wide_inputs(architecture, kMembers);
+  auto first = wide_model(architecture, kMembers, by("group=compiled"));
+  const auto expected = first.forward(inputs);
+  const auto& before = first.build(inputs);
+  BuildOptions options;
+  options.mode = Mode::kDefault;
+  options.plan = store(before.optimized, kMembers, before.planned);
+  std::vector<std::string> told;
+  options.warn = [&](const std::string& what) { told.push_back(what); };
+  {
+    auto same = wide_model(architecture, kMembers, options);
+    EXPECT_THAT(strategies(same.build(inputs)), testing::Contains("compiled"));
+    EXPECT_THAT(told, testing::IsEmpty());
+  }
+  const Planted fault([](const std::string& text) { return text + "this is no C\n"; });
+  auto model = wide_model(architecture, kMembers, options);
+  const auto got = model.forward(inputs);
+  for (std::int64_t i = 0; i < kMembers; ++i)
+    EXPECT_TRUE(same_bits(got[0].member(i), expected[0].member(i)));
+  EXPECT_THAT(strategies(model.build(inputs)), testing::Contains("tiles"));
+  EXPECT_THAT(strategies(model.build(inputs)), testing::Not(testing::Contains("compiled")));
+  auto other = wide_inputs(architecture, kMembers);
+  for (auto& input : other) input.tensor = input.tensor.clone();
+  (void)model.forward(other);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_THAT(told[0], HasSubstr("'compiled' cannot run here for 1 node"));
+  EXPECT_THAT(told[0], HasSubstr("failed with code 1"));
+}
+
 std::ptrdiff_t files() {
   return std::distance(std::filesystem::directory_iterator(CodeCache::of_this_user().folder()),
                        std::filesystem::directory_iterator());
