@@ -21,6 +21,7 @@
 #include "core/ir/compare.h"
 #include "core/ir/text.h"
 #include "core/prove/prove.h"
+#include "core/run/listing.h"
 #include "formats/error.h"
 #include "presets/preset.h"
 #include "presets/zoo/zoo.h"
@@ -97,6 +98,24 @@ void add_plan(NodeView& view, const NodePlan& plan) {
   for (const auto& refusal : plan.refusals) view.refusals.push_back({refusal.strategy, refusal.reason});
 }
 
+// Of a group: its operators, and what was generated for it.
+gui::FusedView fused_view(const Graph& graph, const Plan& plan, std::size_t index) {
+  gui::FusedView view;
+  const auto& node = graph.nodes[index];
+  if (node.op != kGroup) return view;
+  const auto& body = *node.bodies[0];
+  for (const auto& one : body.nodes) {
+    view.operators.push_back(print(body, one));
+    auto& text = view.operators.back();
+    while (text.ends_with('\n')) text.pop_back();
+  }
+  const auto call = make_call(graph, node, plan.values, plan.members);
+  view.bytes = static_cast<std::int64_t>(call.results[0].bytes()) * plan.members;
+  view.stored = plan.nodes[index].strategy == "one_by_one";
+  view.code = listing(graph, plan, index);
+  return view;
+}
+
 NodeView node_view(const Graph& graph, const Plan& plan, const Uses& uses, std::size_t index) {
   const auto& node = graph.nodes[index];
   NodeView view;
@@ -106,6 +125,7 @@ NodeView node_view(const Graph& graph, const Plan& plan, const Uses& uses, std::
   view.text = print(graph, node);
   while (!view.text.empty() && view.text.back() == '\n') view.text.pop_back();
   add_plan(view, plan.nodes[index]);
+  view.fused = fused_view(graph, plan, index);
   if (plan.at_build(node)) view.strategy = std::string(kConstantStrategy);
   const auto& offer = plan.nodes[index].offer;
   std::size_t use = 0;
