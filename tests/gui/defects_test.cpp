@@ -37,6 +37,7 @@ void noise_is_told_everywhere(ImGuiTestContext* ctx) {
   IM_CHECK(has(text, "inconclusive"));
   IM_CHECK(has(text, std::string(results::kUnreliable)));
   IM_CHECK(!has(text, "faster"));
+  picture(ctx, "tour-25-noise");
   IM_CHECK(has(gui::noise_text(bench().status), std::string(results::kUnreliable)));
   bench().status.noise = gui::Noise{.share = 0.02, .cases = 1};
   IM_CHECK_STR_EQ(gui::noise_text(bench().status).c_str(), "noise 2.00 %");

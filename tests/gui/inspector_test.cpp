@@ -103,7 +103,7 @@ void a_group_shows_what_was_fused(ImGuiTestContext* ctx) {
   IM_CHECK(node->fused.code.find("does not store") != std::string::npos);
   IM_CHECK(node->fused.code.find("for (") != std::string::npos);
   ctx->Yield(3);
-  picture(ctx, "compiled");
+  picture(ctx, "tour-24-compiled");
   ctx->ItemClick("//###Inspector/###copy_code");
   IM_CHECK_STR_EQ(clipboard().c_str(), node->fused.code.c_str());
 }
