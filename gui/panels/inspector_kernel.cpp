@@ -46,9 +46,7 @@ void mono_text(const Ui& ui, const std::string& text) {
 // Several operators in one: which, what is not stored between them, and the code that was made for it.
 void draw_fused(const FusedView& fused, const std::string& strategy, const Ui& ui) {
   const auto count = fused.operators.size();
-  auto title = std::to_string(count) + " operators in one";
-  if (!fused.code.empty()) title.append(" kernel, compiled");
-  title.append("###fused");
+  const auto title = std::to_string(count) + " operators in one###fused";
   if (ImGui::TreeNodeEx(title.c_str(),
                         ImGuiTreeNodeFlags_DefaultOpen | ImGuiTreeNodeFlags_NoTreePushOnOpen)) {
     for (const auto& one : fused.operators) mono_text(ui, one);
@@ -59,7 +57,8 @@ void draw_fused(const FusedView& fused, const std::string& strategy, const Ui& u
   faint_text(ui, fused.stored ? kept.append(": stored, since ").append(strategy).append(" runs them apart")
                               : kept.append(": not stored"));
   if (fused.code.empty()) return;
-  if (!ImGui::TreeNodeEx("Code###code", ImGuiTreeNodeFlags_DefaultOpen | ImGuiTreeNodeFlags_NoTreePushOnOpen))
+  if (!ImGui::TreeNodeEx("Code, compiled###code",
+                         ImGuiTreeNodeFlags_DefaultOpen | ImGuiTreeNodeFlags_NoTreePushOnOpen))
     return;
   mono_text(ui, fused.code);
   if (ImGui::SmallButton("\xef\x83\x85  Copy the code###copy_code"))

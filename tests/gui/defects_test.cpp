@@ -1,4 +1,5 @@
 // What people stumbled over and no other test holds; README.md says which test holds what else.
+#include <implot.h>
 #include <implot_internal.h>
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include "gui/results_bed.h"
 #include "gui/views/quantity.h"
 #include "gui/views/samples.h"
-#include "gui/views/sweep_progress.h"
 #include "results/reliability.h"
 
 namespace wide::test {

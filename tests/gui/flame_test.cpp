@@ -3,6 +3,7 @@
 #include <array>
 
 #include "gui/results_bed.h"
+#include "gui/views/samples.h"
 #include "profiler/trace/chrome_export.h"
 #include "profiler/trace/sample_traces.h"
 

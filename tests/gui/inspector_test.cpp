@@ -69,7 +69,7 @@ void what_a_node_calls(ImGuiTestContext* ctx) {
 // A group shows what was made one, what is not stored, and its code where some was made.
 void a_group_shows_what_was_fused(ImGuiTestContext* ctx) {
   fresh(ctx);
-  bench().commands.run("file.sample", "gpt");
+  bench().commands.run("file.sample", "flux_tiny");
   settle(ctx);
   IM_CHECK(bench().session.model != nullptr);
   bench().session.wish.mode = "default";

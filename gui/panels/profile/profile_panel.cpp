@@ -136,6 +136,7 @@ void settle_bookmarks(ProfilePanel& panel, Workbench& bench) {
   auto& places = panel.timeline.bookmarks;
   auto& kept = bench.settings.bookmarks;
   const auto& profile = panel.data->fingerprint;
+  if (profile.empty()) return;
   auto known = kept_bookmarks(kept, profile);
   if (panel.marked != profile) {
     panel.marked = profile;

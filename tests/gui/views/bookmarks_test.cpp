@@ -26,7 +26,7 @@ TEST(Bookmarks, AProfileIsTheSameFromAFileAndInAnyOrder) {
 TEST(Bookmarks, AnotherCaptureIsAnother) {
   const std::array one = {test::wide_trace()}, other = {test::eager_trace()};
   EXPECT_NE(fingerprint(one), fingerprint(other));
-  auto renamed = one;
+  std::array renamed = {test::wide_trace()};
   renamed[0].contender = "threads";
   EXPECT_NE(fingerprint(one), fingerprint(renamed));
   EXPECT_NE(fingerprint({}), fingerprint(one));
