@@ -68,6 +68,14 @@ struct RefusalView {
   std::string strategy, reason;
 };
 
+/// What one kernel of a group of operators stands for.
+struct FusedView {
+  std::vector<std::string> operators;  ///< as the text form has them, in order; empty: it is no group
+  std::int64_t bytes = 0;              ///< of one operator's result, all members
+  bool stored = false;                 ///< what passes between the operators is written to memory
+  std::string code;                    ///< what was generated: what it reads and writes, then C; may be empty
+};
+
 struct NodeView {
   std::string name;       ///< of the first result, without its sign: "conv2d_1"
   std::string op, kind;   ///< "aten.conv2d.default", "conv2d"
@@ -84,6 +92,7 @@ struct NodeView {
   bool measured = false;            ///< timed on this machine, else estimated
   std::vector<AlternativeView> alternatives;  ///< the others that could run it, fastest first
   std::vector<RefusalView> refusals;
+  FusedView fused;
 
   bool choosable() const { return strategy != "shared" && strategy != "constant" && strategy != "alone"; }
 };

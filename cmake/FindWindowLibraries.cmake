@@ -1,6 +1,6 @@
 # Imports the libraries behind the window, which scripts/setup builds from cmake/window into the dependency cache.
 #   WINDOW_ROOT   in: that folder, as variable or environment variable; for a Python package, else where scripts/setup puts it
-#   WindowLibraries::headers   out: Dear ImGui, ImPlot, imgui-node-editor; what panels compile against
+#   WindowLibraries::headers   out: Dear ImGui and ImPlot; what panels compile against
 #   WindowLibraries::window    out: the same with what to link, for the program
 #   WindowLibraries::test      out: instead of it, with imgui_test_engine; for tests only
 #   WindowLibraries_FONTS      out: folder of the fonts
@@ -10,7 +10,7 @@ if(SKBUILD AND NOT where_built)
                   OUTPUT_VARIABLE where_built OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
 set(WINDOW_ROOT "${where_built}" CACHE PATH "the folder of the window's libraries, see cmake/window")
-find_path(WindowLibraries_INCLUDE_DIR imgui_node_editor.h PATHS "${WINDOW_ROOT}/include" NO_DEFAULT_PATH)
+find_path(WindowLibraries_INCLUDE_DIR implot.h PATHS "${WINDOW_ROOT}/include" NO_DEFAULT_PATH)
 find_library(WindowLibraries_LIBRARY window PATHS "${WINDOW_ROOT}/lib" NO_DEFAULT_PATH)
 find_library(WindowLibraries_TEST_LIBRARY window_test PATHS "${WINDOW_ROOT}/lib" NO_DEFAULT_PATH)
 find_path(WindowLibraries_FONTS Roboto-Regular.ttf PATHS "${WINDOW_ROOT}/fonts" NO_DEFAULT_PATH)

@@ -32,6 +32,23 @@ ModelSource source_from(const json& one) {
   return source;
 }
 
+json to_json(const KeptBookmarks& kept) {
+  json places = json::array();
+  for (const auto& one : kept.places) places.push_back({{"time_ns", one.time}, {"name", one.name}});
+  return {{"profile", kept.profile}, {"places", std::move(places)}};
+}
+
+std::vector<KeptBookmarks> bookmarks_from(const json& list) {
+  std::vector<KeptBookmarks> all;
+  for (auto one = list.rbegin(); one != list.rend(); ++one) {  // the newest last, as they were kept
+    std::vector<Bookmark> places;
+    for (const auto& place : one->at("places"))
+      places.push_back({place.at("time_ns").get<double>(), place.at("name").get<std::string>()});
+    keep_bookmarks(all, one->at("profile").get<std::string>(), places);
+  }
+  return all;
+}
+
 }  // namespace
 
 void Settings::remember(const ModelSource& source) {
@@ -72,6 +89,7 @@ Settings read_settings(const std::filesystem::path& file) {
     for (const auto& one : document.value("pinned", json::array())) {
       if (settings.pinned.size() < kPinned) settings.pinned.push_back(one.get<std::string>());
     }
+    settings.bookmarks = bookmarks_from(document.value("bookmarks", json::array()));
     for (const auto& one : document.value("recent", json::array())) {
       if (settings.recent.size() < kRecent) settings.recent.push_back(source_from(one));
     }
@@ -98,7 +116,9 @@ std::string write_settings(const std::filesystem::path& file, const Settings& se
                 {"notice_seconds", settings.notice_seconds},
                 {"first_steps", settings.first_steps},
                 {"pinned", settings.pinned},
+                {"bookmarks", json::array()},
                 {"recent", json::array()}};
+  for (const auto& kept : settings.bookmarks) document["bookmarks"].push_back(to_json(kept));
   for (const auto& source : settings.recent) document["recent"].push_back(to_json(source));
   std::error_code error;
   std::filesystem::create_directories(file.parent_path(), error);

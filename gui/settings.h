@@ -1,26 +1,29 @@
 #pragma once
-// What the window keeps between runs: theme, scale, recent models, pinned subjects, the layout of its panels.
+// What the window keeps between runs: theme, scale, recent models, pinned subjects, bookmarks, the layout of
+// its panels.
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "app/bench.h"
+#include "gui/views/bookmarks.h"
 
 namespace wide::gui {
 
 struct Settings {
   bool dark = true;
-  double scale = 1;                 ///< of the text, beside the display's own scale; [0.5, 3]
-  std::vector<ModelSource> recent;  ///< newest first, at most 8
-  std::string layout;               ///< as ImGui writes it; empty: the default
-  bool open = false;                ///< the newest of `recent` was open when the window was closed
-  int width = 0, height = 0;        ///< of the window, pixels; 0: the default
-  std::string sweep;                ///< what to measure, as a command line; empty: the default
-  bool reopen = true;               ///< opens at start what was open at the end
-  double notice_seconds = 6;        ///< how long a notice stays that is no warning; [2, 60]
-  bool first_steps = true;          ///< the panel that guides a new user is open
-  std::vector<std::string> pinned;  ///< subjects on the dashboard of the history, at most 24
+  double scale = 1;                      ///< of the text, beside the display's own scale; [0.5, 3]
+  std::vector<ModelSource> recent;       ///< newest first, at most 8
+  std::string layout;                    ///< as ImGui writes it; empty: the default
+  bool open = false;                     ///< the newest of `recent` was open when the window was closed
+  int width = 0, height = 0;             ///< of the window, pixels; 0: the default
+  std::string sweep;                     ///< what to measure, as a command line; empty: the default
+  bool reopen = true;                    ///< opens at start what was open at the end
+  double notice_seconds = 6;             ///< how long a notice stays that is no warning; [2, 60]
+  bool first_steps = true;               ///< the panel that guides a new user is open
+  std::vector<std::string> pinned;       ///< subjects on the dashboard of the history, at most 24
+  std::vector<KeptBookmarks> bookmarks;  ///< of profiles, newest first
 
   /// Puts a source first.
   void remember(const ModelSource& source);

@@ -36,7 +36,8 @@ void look_at_devices(StatusBar& status, const Workbench& bench) {
     status.device.append("cpu: ").append(cpu);
   }
   status.device.append(", ").append(std::to_string(threads)).append(threads == 1 ? " thread" : " threads");
-  status.details.append(std::to_string(threads)).append(" threads can run at once");
+  status.details.append(std::to_string(threads))
+      .append(threads == 1 ? " thread can run" : " threads can run at once");
 }
 
 std::string noise_tooltip(const StatusBar& status) {
@@ -49,7 +50,7 @@ std::string noise_tooltip(const StatusBar& status) {
   text.append(show_share({status.noise->share}))
       .append(": the median over ")
       .append(std::to_string(status.noise->cases))
-      .append(" cases");
+      .append(status.noise->cases == 1 ? " case" : " cases");
   if (status.noise->run > 0)
     text.append(" of run ").append(std::to_string(status.noise->run)).append(", the newest of this machine");
   text.append(". A smaller difference means nothing.");

@@ -21,6 +21,14 @@ std::string local_time() {
   return text;
 }
 
+// Columns are as wide as they were made, in their own order, none of them hidden.
+void reset_columns() {
+  auto& tables = ImGui::GetCurrentContext()->Tables;
+  for (int i = 0; i < tables.GetMapSize(); ++i) {
+    if (auto* table = tables.TryGetMapData(i)) ImGui::TableResetSettings(table);
+  }
+}
+
 // Not floating, and not a window's own: nothing lies below it but the cleared picture.
 bool docked(const std::string& label) {
   const auto* window = ImGui::FindWindowByName(label.c_str());
@@ -273,6 +281,7 @@ void Workbench::draw_dock() {
   if (first || reset_layout_) compact_ = is_compact();
   if (reset_layout_ || (first && ImGui::DockBuilderGetNode(dock) == nullptr)) {
     default_layout(dock);
+    if (reset_layout_) reset_columns();
     if (first || reset_layout_) {
       for (const auto* id : {"models", "graph"}) show(id);
       if (settings.first_steps) show("first_steps");

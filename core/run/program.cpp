@@ -254,26 +254,6 @@ Program::Program(const Graph& graph, const Plan& plan, std::span<const Constant>
   ProgramBuilder(graph, plan, constants, members, *this).build();
 }
 
-std::string listing(const Graph& graph, const Plan& plan) {
-  std::string text;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const auto& node = graph.nodes[i];
-    const auto& planned = plan.nodes[i];
-    const auto* primitive = find_primitive(node.op);
-    const auto has_it = [&](const Strategy& one) { return one.name == planned.strategy && one.listing; };
-    if (primitive == nullptr || std::ranges::none_of(primitive->strategies, has_it)) continue;
-    std::vector<std::string> names;
-    const auto add = [&](ValueId id) {
-      names.push_back(id < 0 ? "_" : "%" + graph.values[static_cast<std::size_t>(id)].name);
-    };
-    std::ranges::for_each(localize(node).operands, add);
-    std::ranges::for_each(node.results, add);
-    text += "\n" + find_strategy(planned).listing(make_call(graph, node, plan.values, plan.members),
-                                                  planned.offer, names);
-  }
-  return text;
-}
-
 std::vector<WideTensor> Program::run(std::span<const WideTensor> inputs) const {
   std::vector<at::Tensor> slots(initial_.size());  // those of constants stay empty
   const auto value = [&](std::size_t slot) -> const at::Tensor& {

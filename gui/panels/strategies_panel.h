@@ -21,4 +21,12 @@ struct StrategiesPanel {
 void add_commands(StrategiesPanel& panel, Workbench& bench);
 void draw(StrategiesPanel& panel, Workbench& bench, const Ui& ui);
 
+/// How the panel's tables look.
+inline constexpr auto kStrategiesTable = ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerH |
+                                         ImGuiTableFlags_ScrollY | ImGuiTableFlags_Resizable |
+                                         ImGuiTableFlags_Hideable | ImGuiTableFlags_SizingStretchProp;
+void draw_by_node(StrategiesPanel& panel, Session& session, const Ui& ui);
+void draw_by_kind(StrategiesPanel& panel, Session& session, const Ui& ui);
+void draw_proof(const ProofView& proof, const Ui& ui);
+
 }  // namespace wide::gui

@@ -62,20 +62,20 @@ std::string short_time(const std::string& iso) {
 }
 
 Table runs_table() {
-  const auto number = CellKind::kNumber;
+  const auto text = CellKind::kText, number = CellKind::kNumber;
   return Table({{"run", "run", number, show_count},
                 {"started", "started"},
                 {"label", "label"},
-                {"preset", "preset"},
-                {"device", "device"},
+                {"preset", "preset", text, nullptr, "", 3},
+                {"device", "device", text, nullptr, "", 7},
                 {"cases", "cases", number, show_count},
-                {"passed", "passed", number, show_count},
+                {"passed", "passed", number, show_count, "", 1},
                 {"status", "status"},
-                {"tags", "tags"},
-                {"baselines", "baseline"},
-                {"pinned", "pinned"},
-                {"machine", "machine"},
-                {"origin", "origin"}});
+                {"tags", "tags", text, nullptr, "", 4},
+                {"baselines", "baseline", text, nullptr, "", 2},
+                {"pinned", "pinned", text, nullptr, "", 5},
+                {"machine", "machine", text, nullptr, "", 6},
+                {"origin", "origin", text, nullptr, "", 8}});
 }
 
 std::size_t HistoryData::row_of(std::int64_t run) const {
@@ -124,20 +124,20 @@ RunData read_run(const std::filesystem::path& database, std::int64_t wanted) {
 }
 
 Table compare_table() {
-  const auto number = CellKind::kNumber;
+  const auto text = CellKind::kText, number = CellKind::kNumber;
   return Table({{"subject", "subject"},
                 {"n", "N", number, show_count},
-                {"strategy", "strategy"},
+                {"strategy", "strategy", text, nullptr, "", 1},
                 {"change", "verdict"},
                 {"ratio", "cost, second to first", CellKind::kInterval, show_change},
-                {"first", "first", number, show_time, "us"},
-                {"second", "second", number, show_time, "us"},
-                {"dtype", "dtype"},
-                {"device", "device"},
-                {"mode", "mode"},
-                {"p", "p (Holm)", number, show_probability},
-                {"against", "measured against"},
-                {"reasons", "why"}});
+                {"first", "first", number, show_time, "us", 3},
+                {"second", "second", number, show_time, "us", 3},
+                {"dtype", "dtype", text, nullptr, "", 6},
+                {"device", "device", text, nullptr, "", 8},
+                {"mode", "mode", text, nullptr, "", 7},
+                {"p", "p (Holm)", number, show_probability, "", 5},
+                {"against", "measured against", text, nullptr, "", 4},
+                {"reasons", "why", text, nullptr, "", 2}});
 }
 
 CompareData make_comparison(results::Comparison comparison) {

@@ -5,6 +5,7 @@
 
 #include "formats/document.h"
 #include "formats/fault.h"
+#include "gui/views/bookmarks.h"
 #include "gui/views/quantity.h"
 #include "gui/views/time_view.h"
 #include "profiler/trace/chrome_import.h"
@@ -109,6 +110,7 @@ ProfileData make_profile(std::vector<Trace> traces, const std::string& report, c
   const auto found = std::find_if(data.traces.begin(), data.traces.end(),
                                   [](const Trace& trace) { return trace.contender == "wide"; });
   if (found != data.traces.end()) data.wide = static_cast<std::size_t>(found - data.traces.begin());
+  data.fingerprint = fingerprint(data.traces);
   if (!offers.empty()) set_offers(data.traces[data.wide], offers);
   for (const auto& trace : data.traces) {
     step(0.5, "looking at what ran");
@@ -326,6 +328,18 @@ std::vector<std::string> summary(const ProfileData& data) {
   }
   add(data.wide);
   return lines;
+}
+
+std::vector<std::string> untied_texts(const ProfileData& data) {
+  std::vector<std::string> texts;
+  for (const auto& trace : data.traces) {
+    const auto found = trace.facts.find(profiler::kUntiedFact);
+    if (found == trace.facts.end()) continue;
+    texts.push_back(printable(trace.contender, 40) +
+                    ": kernels, copies and fills of its CUDA Graph that are of no node: " +
+                    printable(found->second, 200));
+  }
+  return texts;
 }
 
 std::string badge_text(const profiler::Completeness& badge) {

@@ -26,6 +26,7 @@ namespace wide::gui {
 struct ProfileData {
   std::filesystem::path file;
   std::vector<profiler::Trace> traces;  ///< as in the file
+  std::string fingerprint;              ///< by which bookmarks are kept
   std::vector<profiler::Structure> structures;
   std::vector<profiler::Activity> activities;
   std::vector<Table> kernels;                     ///< one per trace
@@ -88,6 +89,9 @@ std::vector<GainPart> gain_parts(const profiler::GainSplit& gain);
 
 /// "42.3 of 51.0 us a pass were busy" and such, a line each.
 std::vector<std::string> summary(const ProfileData& data);
+
+/// Of each capture whose CUDA Graph has work that is of no node: how much, and why.
+std::vector<std::string> untied_texts(const ProfileData& data);
 
 /// What the badge of a trace says: "complete", or "incomplete, because …".
 std::string badge_text(const profiler::Completeness& badge);

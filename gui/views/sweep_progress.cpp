@@ -58,7 +58,7 @@ bool take_case(std::string_view line, SweepProgress& progress) {
 std::string SweepProgress::text() const {
   if (total == 0) return "starting";
   auto text = std::to_string(done);
-  text.append(" of ").append(std::to_string(total)).append(" cases");
+  text.append(" of ").append(std::to_string(total)).append(total == 1 ? " case" : " cases");
   if (!left.empty()) text.append(", ").append(left).append(" left");
   return text;
 }

@@ -52,22 +52,22 @@ std::string shape_text(const nlohmann::json& shape) {
 }
 
 Table sweep_table() {
-  const auto number = CellKind::kNumber, interval = CellKind::kInterval;
+  const auto text = CellKind::kText, number = CellKind::kNumber, interval = CellKind::kInterval;
   return Table({{"subject", "subject"},
                 {"n", "N", number, show_count},
-                {"strategy", "strategy"},
+                {"strategy", "strategy", text, nullptr, "", 2},
                 {"verdict", "verdict"},
-                {"wide", "wide", interval, show_time, "us"},
-                {"eager", "over N eager", interval, show_ratio},
+                {"wide", "wide", interval, show_time, "us", 1},
+                {"eager", "over N eager", interval, show_ratio, "", 3},
                 {"best", "over best rival", interval, show_ratio},
-                {"rival", "best rival"},
-                {"rival_time", "its time", interval, show_time, "us"},
-                {"shape", "shape"},
-                {"device", "device"},
-                {"dtype", "dtype"},
-                {"mode", "mode"},
-                {"error", "largest error", number, show_error},
-                {"reason", "reason"}});
+                {"rival", "best rival", text, nullptr, "", 4},
+                {"rival_time", "its time", interval, show_time, "us", 6},
+                {"shape", "shape", text, nullptr, "", 7},
+                {"device", "device", text, nullptr, "", 10},
+                {"dtype", "dtype", text, nullptr, "", 8},
+                {"mode", "mode", text, nullptr, "", 9},
+                {"error", "largest error", number, show_error, "", 11},
+                {"reason", "reason", text, nullptr, "", 5}});
 }
 
 void add_cases(Table& table, const std::vector<CaseRecord>& cases) {

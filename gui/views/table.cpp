@@ -263,4 +263,22 @@ Interval Table::interval(std::size_t row, std::size_t column) const {
   return {data.values[row], kUnknown, kUnknown};
 }
 
+std::vector<bool> left_out(const Table& table, std::span<const float> widths, float room) {
+  const auto& columns = table.columns();
+  std::vector<bool> out(columns.size());
+  float wanted = 0;
+  for (const float width : widths) wanted += width;
+  while (wanted > room) {
+    std::size_t next = columns.size();
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (out[i] || columns[i].spare == 0 || widths[i] <= 0) continue;
+      if (next == columns.size() || columns[i].spare > columns[next].spare) next = i;
+    }
+    if (next == columns.size()) break;
+    out[next] = true;
+    wanted -= widths[next];
+  }
+  return out;
+}
+
 }  // namespace wide::gui

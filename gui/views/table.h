@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,6 +24,7 @@ struct Column {
   /// How a number is shown, with its unit; of an interval all three. Not known (NaN) is shown as "–".
   std::string (*show)(const profiler::Interval&) = nullptr;
   std::string unit = {};  ///< of the raw numbers in exports: "us"
+  int spare = 0;          ///< where there is no room, the highest are left out first; 0: never
 };
 
 class Table {
@@ -89,6 +91,10 @@ class Table {
   std::size_t sorted_by_;  ///< columns_.size(): not sorted
   bool descending_ = false;
 };
+
+/// Which columns are left out, so that the others fit into `room`: those that can be spared, highest first.
+/// `widths` of all columns; 0: not shown anyway.
+std::vector<bool> left_out(const Table& table, std::span<const float> widths, float room);
 
 /// The rows that are shown, as RFC 4180 with a first line of titles; an interval takes three columns.
 std::string to_csv(const Table& table);

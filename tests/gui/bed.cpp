@@ -29,6 +29,7 @@ namespace wide::test {
 namespace {
 
 constexpr float kFontSize = 15;
+constexpr int kWidth = 1280, kHeight = 800;
 std::unique_ptr<gui::Workbench> current;
 gui::Fonts fonts;
 gui::Loop loop;
@@ -160,6 +161,22 @@ std::string clipboard() {
   return text ? text : "";
 }
 
+std::string drawn_text(ImGuiTestContext* ctx) {
+  const auto before = clipboard();
+  ImGui::LogToClipboard();  // what is drawn until the frame ends
+  ctx->Yield();
+  auto text = clipboard();
+  ImGui::SetClipboardText(before.c_str());
+  return text;
+}
+
+void resize(ImGuiTestContext* ctx, ImVec2 size) {
+  if (size.x <= 0) size = {kWidth, kHeight};
+  glfwSetWindowSize(shell, static_cast<int>(size.x), static_cast<int>(size.y));
+  for (int i = 0; i < 200 && ImGui::GetIO().DisplaySize.x != size.x; ++i) ctx->Yield();
+  ctx->Yield(4);
+}
+
 void note_frames() {
   frames.clear();
   noting = true;
@@ -199,6 +216,8 @@ namespace {
 
 using wide::test::now;
 using wide::test::wanted_picture;
+
+constexpr double kSlow = 2;  // seconds: tests that take longer are told
 
 double processor_seconds() {
   timespec spent{};
@@ -268,6 +287,8 @@ int run_tests(GLFWwindow* window, int argc, char** argv) {
   wide::test::add_history_tests(engine);
   wide::test::add_dashboard_tests(engine);
   wide::test::add_flame_tests(engine);
+  wide::test::add_defects_tests(engine);
+  wide::test::add_ordinary_tests(engine);
   wide::test::add_tour_tests(engine);
   wide::test::add_tour_more_tests(engine);
   wide::test::add_agreement_tests(engine);
@@ -301,6 +322,11 @@ int run_tests(GLFWwindow* window, int argc, char** argv) {
   ImGuiTestEngineResultSummary summary;
   ImGuiTestEngine_GetResultSummary(engine, &summary);
   ImGuiTestEngine_PrintResultSummary(engine);
+  for (const auto* test : tests) {
+    const double seconds = 1e-6 * static_cast<double>(test->Output.EndTime - test->Output.StartTime);
+    if (test->Output.Status != ImGuiTestStatus_Unknown && seconds > kSlow)
+      std::printf("%5.1f s  %s/%s\n", seconds, test->Category.c_str(), test->Name.c_str());
+  }
   std::printf("%d of %d passed\n", summary.CountSuccess, summary.CountTested);
   ImGuiTestEngine_Stop(engine);
   wide::test::current.reset();
@@ -322,7 +348,7 @@ int main(int argc, char** argv) {
   glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
   glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
   glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
-  auto* window = glfwCreateWindow(1280, 800, "gui_test", nullptr, nullptr);
+  auto* window = glfwCreateWindow(wide::test::kWidth, wide::test::kHeight, "gui_test", nullptr, nullptr);
   if (!window) {
     std::puts("SKIPPED: no OpenGL 3.3 here; scripts/setup installs Mesa");
     return 77;

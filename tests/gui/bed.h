@@ -49,6 +49,10 @@ std::string newest_notice();
 /// True when a notice shown has all of this text.
 bool noticed(const std::string& text);
 std::string clipboard();
+/// All text of the next frame, as far as it was drawn.
+std::string drawn_text(ImGuiTestContext* ctx);
+/// Makes the window that large, in pixels; {}: as it was at the start.
+void resize(ImGuiTestContext* ctx, ImVec2 size = {});
 /// Opens a combo and chooses an item of it by label or "###id".
 void pick(ImGuiTestContext* ctx, ImGuiTestRef combo, const char* item);
 /// An item with this label where `item` is: combos say no label, so that a search does not find them.
@@ -85,6 +89,8 @@ void add_looks_tests(ImGuiTestEngine* engine);
 void add_settings_tests(ImGuiTestEngine* engine);
 void add_speed_tests(ImGuiTestEngine* engine);
 void add_dashboard_tests(ImGuiTestEngine* engine);
+void add_defects_tests(ImGuiTestEngine* engine);
+void add_ordinary_tests(ImGuiTestEngine* engine);
 void add_flame_tests(ImGuiTestEngine* engine);
 void add_faults_tests(ImGuiTestEngine* engine);
 void add_sweep_tests(ImGuiTestEngine* engine);

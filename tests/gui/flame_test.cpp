@@ -3,6 +3,7 @@
 #include <array>
 
 #include "gui/results_bed.h"
+#include "gui/views/samples.h"
 #include "profiler/trace/chrome_export.h"
 #include "profiler/trace/sample_traces.h"
 
@@ -132,6 +133,41 @@ void bookmarks_by_key(ImGuiTestContext* ctx) {
   IM_CHECK(in_sight(1));
 }
 
+// They come back with the profile that they are of: after another was open, and after a restart.
+void bookmarks_outlive_the_profile(ImGuiTestContext* ctx) {
+  with_two_captures(ctx);
+  bench().commands.run("profile.show_tab", "timeline");
+  ctx->Yield(3);
+  const auto profile = panels().profile;
+  const auto mine = profile->data;
+  bench().commands.run("profile.slowest");
+  ctx->Yield(2);
+  bench().commands.run("profile.bookmark");
+  ctx->Yield(2);
+  const auto set = profile->timeline.bookmarks;
+  IM_CHECK_EQ(set.size(), 1U);
+  gui::show_profile(*profile, std::make_shared<gui::ProfileData>(gui::sample_profile()));
+  ctx->Yield(3);
+  IM_CHECK(profile->timeline.bookmarks.empty());  // they are of the other one
+  gui::show_profile(*profile, mine);
+  ctx->Yield(3);
+  IM_CHECK(profile->timeline.bookmarks == set);
+  // What is kept is read by the next window.
+  const auto file = scratch() / "bookmarks.json";
+  IM_CHECK_STR_EQ(gui::write_settings(file, bench().settings).c_str(), "");
+  const auto kept = gui::read_settings(file).bookmarks;
+  with_no_results(ctx);
+  bench().settings.bookmarks = kept;
+  gui::show_profile(*panels().profile, mine);
+  show(ctx, "profile");
+  ctx->Yield(3);
+  IM_CHECK(panels().profile->timeline.bookmarks == set);
+  bench().commands.run("profile.slowest");
+  bench().commands.run("profile.bookmark");  // taken away again: nothing of it is kept
+  ctx->Yield(3);
+  IM_CHECK(bench().settings.bookmarks.empty());
+}
+
 // Mark from the slowest on to what is in sight, by keys alone.
 void edges_of_the_mark_by_key(ImGuiTestContext* ctx) {
   with_two_captures(ctx);
@@ -166,6 +202,7 @@ void add_flame_tests(ImGuiTestEngine* engine) {
   add("a flame graph by mouse and keys", a_flame_graph_by_mouse_and_keys);
   add("a flame graph of what is marked", a_flame_graph_of_what_is_marked);
   add("bookmarks by key", bookmarks_by_key);
+  add("bookmarks outlive the profile", bookmarks_outlive_the_profile);
   add("edges of the mark by key", edges_of_the_mark_by_key);
 }
 

@@ -118,14 +118,14 @@ void with_everything(ImGuiTestContext* ctx) {
   bench().notices.dismiss_all();
 }
 
-void look_everywhere(ImGuiTestContext* ctx, double scale) {
+void look_everywhere(ImGuiTestContext* ctx, double scale, const std::string& where = "") {
   with_everything(ctx);
   bench().settings.scale = scale;
   bench().restyle(1);
   ctx->Yield(4);
   bench().commands.run("view.reset");  // the layout of a window that is opened at this scale
   ctx->Yield(6);
-  const auto percent = " at " + std::to_string(static_cast<int>(std::lround(100 * scale))) + " %";
+  const auto percent = " at " + std::to_string(static_cast<int>(std::lround(100 * scale))) + " %" + where;
   const auto see = [&](const char* panel, const char* title, const std::string& which) {
     show(ctx, panel);
     ctx->Yield(6);
@@ -179,6 +179,78 @@ void at_200(ImGuiTestContext* ctx) {
   look_everywhere(ctx, 2);
 }
 
+// From the smallest window that is promised to a large one, in both themes.
+void at_size(ImGuiTestContext* ctx, ImVec2 size, double scale, bool dark) {
+  resize(ctx, size);
+  const auto where =
+      ", " + std::to_string(static_cast<int>(size.x)) + "x" + std::to_string(static_cast<int>(size.y));
+  look_everywhere(ctx, scale, where);
+  bench().settings.dark = dark;
+  bench().restyle(1);
+  show(ctx, "sweep");
+  picture(ctx, "looks-" + std::to_string(static_cast<int>(size.x)) + "-" +
+                   std::to_string(static_cast<int>(std::lround(100 * scale))) + (dark ? "-dark" : "-light"));
+  resize(ctx);
+}
+void small_at_100(ImGuiTestContext* ctx) {
+  at_size(ctx, {1024, 700}, 1, true);
+}
+void small_at_150(ImGuiTestContext* ctx) {
+  at_size(ctx, {1024, 700}, 1.5, false);
+}
+void large_at_100(ImGuiTestContext* ctx) {
+  at_size(ctx, {2560, 1440}, 1, false);
+}
+void large_at_150(ImGuiTestContext* ctx) {
+  at_size(ctx, {2560, 1440}, 1.5, true);
+}
+
+// Tables are as wide as their text wants when that was larger before, or smaller.
+void at_one_scale_after_another(ImGuiTestContext* ctx) {
+  with_everything(ctx);
+  for (const double scale : {2.0, 1.0, 1.25, 1.0}) {
+    bench().settings.scale = scale;
+    bench().restyle(1);
+    ctx->Yield(6);
+    for (const char* way : {"Proof", "Nodes", "Kinds"}) {
+      show(ctx, "strategies");
+      ctx->ItemClick((std::string("//###Strategies/") + way).c_str());
+      ctx->Yield(6);
+      const auto what = "strategies, " + std::string(way) + " then at " +
+                        std::to_string(static_cast<int>(std::lround(100 * scale))) + " %";
+      look(ctx, "Strategies", what);
+      look_at_labels(ctx, "Strategies", what);
+    }
+  }
+}
+
+// A column that was made narrow is as it was when the layout is reset.
+void the_layout_resets_columns(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  show(ctx, "strategies");
+  ctx->ItemClick("//###Strategies/Nodes");
+  ctx->Yield(4);
+  const auto* panel = ctx->GetWindowByRef("//###Strategies");
+  ImGuiTable* table = nullptr;
+  auto& tables = ImGui::GetCurrentContext()->Tables;
+  for (int i = 0; i < tables.GetMapSize(); ++i) {
+    auto* one = tables.TryGetMapData(i);
+    if (one != nullptr && one->OuterWindow == panel && one->LastFrameActive >= ImGui::GetFrameCount() - 1)
+      table = one;
+  }
+  IM_CHECK(table != nullptr);
+  const auto column = table->ColumnsCount - 1;
+  const float before = table->Columns[column].WidthGiven;
+  ctx->TableResizeColumn(table->ID, column, before / 2);
+  ctx->Yield(2);
+  IM_CHECK_LT(table->Columns[column].WidthGiven, 0.8F * before);
+  bench().commands.run("view.reset");
+  ctx->Yield(4);
+  show(ctx, "strategies");
+  ctx->Yield(4);
+  IM_CHECK_LT(std::abs(table->Columns[column].WidthGiven - before), 2);
+}
+
 void empty_at_200(ImGuiTestContext* ctx) {
   with_no_results(ctx);
   bench().settings.scale = 2;
@@ -219,7 +291,13 @@ void add_looks_tests(ImGuiTestEngine* engine) {
   add("nothing is cut at 100 %", at_100);
   add("nothing is cut at 125 %", at_125);
   add("nothing is cut at 200 %", at_200);
+  add("nothing is cut in a small window", small_at_100);
+  add("nothing is cut in a small window at 150 %", small_at_150);
+  add("nothing is cut in a large window", large_at_100);
+  add("nothing is cut in a large window at 150 %", large_at_150);
   add("nothing is cut in empty panels", empty_at_200);
+  add("nothing is cut at one scale after another", at_one_scale_after_another);
+  add("the layout resets columns", the_layout_resets_columns);
   add("tab order", tab_order);
 }
 

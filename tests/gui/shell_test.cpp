@@ -252,6 +252,12 @@ void run_keys_show_their_panels(ImGuiTestContext* ctx) {
   IM_CHECK(!ctx->GetWindowByRef("//###Profile")->Hidden);
   bench().jobs.cancel_all();
   settle(ctx);
+  IM_CHECK(ctx->GetWindowByRef("//###Sweep")->Hidden);
+  ctx->KeyPress(ImGuiKey_F5);
+  ctx->Yield(4);
+  IM_CHECK(!ctx->GetWindowByRef("//###Sweep")->Hidden);
+  bench().jobs.cancel_all();
+  settle(ctx);
 }
 
 void the_palette_puts_first_what_can_run(ImGuiTestContext* ctx) {

@@ -1,10 +1,13 @@
 // Sweep: the form and its command line, measuring in a child process, what came out.
+#include <imgui_internal.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include "gui/results_bed.h"
 #include "gui/views/quantity.h"
+#include "gui/views/samples.h"
 
 namespace wide::test {
 namespace {
@@ -118,6 +121,35 @@ void a_failure_is_loud(ImGuiTestContext* ctx) {
   IM_CHECK_STR_EQ(table.cell(table.shown()[0], table.column("best")).c_str(), gui::kNotKnown);
 }
 
+// What there is no room for is left out, the rest is seen without scrolling; a button shows all.
+void columns_fit_into_the_panel(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  show(ctx, "sweep");
+  gui::show_run(*panels().sweep, std::make_shared<gui::RunData>(gui::sample_run_data()));
+  ctx->Yield(6);
+  auto& view = panels().sweep->view;
+  const auto sideways = [&] {
+    float most = 0;
+    for (const auto* window : ImGui::GetCurrentContext()->Windows) {
+      if (window->WasActive &&
+          std::string_view(window->Name).find("###Sweep/##table") != std::string_view::npos)
+        most = std::max(most, window->ScrollMax.x);
+    }
+    return most;
+  };
+  picture(ctx, "sweep-columns");
+  IM_CHECK(std::count(view.left_out.begin(), view.left_out.end(), true) > 0);
+  IM_CHECK_LE(sideways(), 1);
+  const auto& table = panels().sweep->run->table;
+  IM_CHECK(!view.left_out[table.column("verdict")] && !view.left_out[table.column("best")]);
+  ctx->ItemClick("//###Sweep/###all_columns##filter");
+  ctx->Yield(6);
+  IM_CHECK_GT(sideways(), 1);
+  ctx->ItemClick("//###Sweep/###all_columns##filter");
+  ctx->Yield(6);
+  IM_CHECK_LE(sideways(), 1);
+}
+
 void results_are_exported(ImGuiTestContext* ctx) {
   with_no_results(ctx);
   show(ctx, "sweep");
@@ -219,6 +251,7 @@ void add_sweep_tests(ImGuiTestEngine* engine) {
   add("measures_in_a_child", measures_in_a_child);
   add("cancels_and_can_go_on", cancels_and_can_go_on);
   add("a_failure_is_loud", a_failure_is_loud);
+  add("columns fit into the panel", columns_fit_into_the_panel);
   add("results_are_exported", results_are_exported);
   add("the_export_dialog_asks", the_export_dialog_asks);
   add("a_hundred_thousand_rows", a_hundred_thousand_rows);

@@ -83,6 +83,7 @@ void draw_badges(const ProfileData& data, const Ui& ui) {
     auto text = results::printable(trace.contender, 40);
     badge(ui, Level::kWarning, text.append(" is ").append(badge_text(trace.completeness)));
   }
+  for (const auto& text : untied_texts(data)) badge(ui, Level::kWarning, text);
   std::string line;
   for (const auto& part : summary(data)) line.append(line.empty() ? "" : "    ").append(part);
   faint_text(ui, line);
@@ -128,6 +129,25 @@ void draw_timeline_tab(ProfilePanel& panel, const Ui& ui) {
       ui,
       "wheel zooms, drag moves, M marks, R explains it, S goes to the slowest, B sets a bookmark, F fits; "
       "F1: all keys");
+}
+
+// Bookmarks outlive the profile: they come with it when it is opened again, and what changes is kept at once.
+void settle_bookmarks(ProfilePanel& panel, Workbench& bench) {
+  auto& places = panel.timeline.bookmarks;
+  auto& kept = bench.settings.bookmarks;
+  const auto& profile = panel.data->fingerprint;
+  if (profile.empty()) return;
+  auto known = kept_bookmarks(kept, profile);
+  if (panel.marked != profile) {
+    panel.marked = profile;
+    const auto length = static_cast<double>(panel.data->timeline.length);
+    std::erase_if(known, [&](const Bookmark& one) { return !(one.time >= 0 && one.time <= length); });
+    places = std::move(known);
+    return;
+  }
+  if (places == known) return;
+  keep_bookmarks(kept, profile, places);
+  if (bench.settings_changed) bench.settings_changed();
 }
 
 void draw_tabs(ProfilePanel& panel, const Ui& ui) {
@@ -179,6 +199,7 @@ void draw(ProfilePanel& panel, Workbench& bench, const Ui& ui) {
                 "profile.start", label.c_str());
   } else {
     draw_badges(*panel.data, ui);
+    settle_bookmarks(panel, bench);
     draw_tabs(panel, ui);
   }
   panel.save.draw(ui);

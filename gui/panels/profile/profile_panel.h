@@ -55,6 +55,7 @@ struct ProfilePanel {
   std::optional<ProfileTab> raise;  ///< bring it to the front in the next frame
   SaveDialog save;
   Snapshot picture;
+  std::string marked;  ///< fingerprint of the profile whose bookmarks are the timeline's
 };
 
 void draw(ProfilePanel& panel, Workbench& bench, const Ui& ui);

@@ -125,6 +125,7 @@ void show_profile(ProfilePanel& panel, std::shared_ptr<ProfileData> data) {
   panel.comparison = 0;
   panel.chosen_of.clear();
   reset(panel.timeline);
+  panel.marked.clear();
   panel.span = {};
   panel.query = {.text = panel.query.text};
   if (!panel.timeline.looked_for.empty()) look_for(panel.timeline, *panel.data, panel.timeline.looked_for);

@@ -7,17 +7,12 @@
 
 #include "gui/panels/shared/table_view.h"
 #include "gui/ui.h"
+#include "gui/views/bookmarks.h"
 #include "gui/views/profile_data.h"
 #include "gui/views/time_view.h"
 #include "gui/views/timeline.h"
 
 namespace wide::gui {
-
-/// A place to come back to.
-struct Bookmark {
-  double time = 0;   ///< nanoseconds
-  std::string name;  ///< of what was selected there; may be empty
-};
 
 struct TimelinePanel {
   TimeView view;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gui/icons.h"
+#include "gui/panels/shared/table_room.h"
 #include "gui/views/quantity.h"
 #include "gui/views/sweep_rows.h"
 
@@ -190,6 +191,7 @@ void draw_filter(const Ui& ui, Table& table, TableView& view, const char* id) {
   if (ImGui::Button((std::string(icon::kColumns) + "###columns" + id).c_str())) view.choose = true;
   if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip))
     tooltip("Which columns are shown. A heading that is dragged moves its column.");
+  draw_left_out(table, view, id);
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
   const auto count = [](std::size_t rows) { return show_count({static_cast<double>(rows)}); };
@@ -212,12 +214,15 @@ std::optional<std::size_t> draw_table(const Ui& ui, Table& table, TableView& vie
   const float height = options.height > 0 ? options.height : height_of(table);
   if (!ImGui::BeginTable(options.id, static_cast<int>(table.columns().size()), kFlags, {0, height}))
     return clicked;
+  leave_out_columns(table, view);
   for (const auto& column : table.columns()) {
     ImGuiTableColumnFlags flags = ImGuiTableColumnFlags_None;
     if (column.kind != CellKind::kText) flags |= ImGuiTableColumnFlags_PreferSortDescending;
-    // Room for what says something: sideways scrolling is the last resort.
+    // Room for what says something.
     const auto index = static_cast<std::size_t>(&column - table.columns().data());
     if (index > 0 && table.rows() > 0 && table.is_empty(index)) flags |= ImGuiTableColumnFlags_Disabled;
+    if (!view.all && index < view.left_out.size() && view.left_out[index])
+      flags |= ImGuiTableColumnFlags_Disabled;
     if (&column == &table.columns().front()) flags |= ImGuiTableColumnFlags_NoHide;  // what is clicked
     ImGui::TableSetupColumn(column.title.c_str(), flags);
   }

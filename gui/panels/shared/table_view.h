@@ -17,6 +17,12 @@ struct TableView {
   std::string revealed;  ///< TableOptions::reveal that was scrolled to
   bool refit = false;    ///< cells were changed: columns are to be made as wide as they are
   bool choose = false;   ///< offers which columns are shown, in the next frame
+  bool all = false;      ///< columns for which there is no room, too: the table scrolls sideways
+  // Kept between frames.
+  std::vector<float> widths;   ///< that columns want, pixels
+  std::size_t measured = 0;    ///< rows when they were measured
+  float measured_em = 0;       ///< size of the text then
+  std::vector<bool> left_out;  ///< columns for which there is no room
 };
 
 /// A column of numbers with a bar behind each; all such columns of a table have one scale.

@@ -211,5 +211,19 @@ TEST(Table, KnowsWhichColumnsAreEmpty) {
   EXPECT_TRUE(table.is_empty(0) && table.is_empty(1) && table.is_empty(2));
 }
 
+TEST(Table, WhatCanBeSparedIsLeftOutWhereThereIsNoRoom) {
+  const Table table({{"a", "a"},
+                     {"b", "b", CellKind::kText, nullptr, "", 1},
+                     {"c", "c", CellKind::kText, nullptr, "", 3},
+                     {"d", "d", CellKind::kText, nullptr, "", 2}});
+  const std::vector<float> widths = {10, 10, 10, 10};
+  using Out = std::vector<bool>;
+  EXPECT_EQ(left_out(table, widths, 40), (Out{false, false, false, false}));
+  EXPECT_EQ(left_out(table, widths, 39), (Out{false, false, true, false}));
+  EXPECT_EQ(left_out(table, widths, 20), (Out{false, false, true, true}));
+  EXPECT_EQ(left_out(table, widths, 1), (Out{false, true, true, true}));  // the first is never spared
+  EXPECT_EQ(left_out(table, std::vector<float>{10, 10, 0, 10}, 20), (Out{false, false, false, true}));
+}
+
 }  // namespace
 }  // namespace wide::gui
