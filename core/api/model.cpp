@@ -100,6 +100,17 @@ at::Tensor ordinary(const at::Tensor& tensor) {
   return result;
 }
 
+// [N, …]; where members have sizes of their own, a nested tensor, whose copies of them torch.nested gives one by one.
+at::Tensor of_all(const wide::ModelOutput& output, std::int64_t members) {
+  const auto differs = [&](const at::Tensor& part) {
+    return part.sizes().slice(1) != output.parts[0].sizes().slice(1) && part.dim() == output.parts[0].dim();
+  };
+  if (!output.mapped || std::ranges::none_of(output.parts, differs)) return ordinary(output.stacked());
+  std::vector<at::Tensor> each;
+  for (std::int64_t i = 0; i < members; ++i) each.push_back(ordinary(output.member(i)));
+  return at::_nested_tensor_from_tensor_list(each);
+}
+
 }  // namespace
 
 class WideModel::State {
@@ -158,7 +169,7 @@ class WideModel::State {
     std::vector<Output> outputs;
     for (auto& output : model.forward(inputs)) {
       const bool is_tensor = are_tensors.at(outputs.size());
-      auto tensor = is_tensor ? ordinary(output.stacked()) : at::Tensor();
+      auto tensor = is_tensor ? of_all(output, model.members()) : at::Tensor();
       outputs.push_back({std::move(output.name), std::move(tensor), output.mapped});
     }
     return outputs;

@@ -98,7 +98,10 @@ bool Tensor::defined() const noexcept {
 }
 
 std::vector<std::int64_t> Tensor::sizes() const {
-  return defined() ? torch().sizes().vec() : std::vector<std::int64_t>();
+  if (!defined()) return {};
+  if (torch().is_nested())
+    throw Error("usage", "members have sizes of their own here; take one member's by [index]");
+  return torch().sizes().vec();
 }
 
 Dtype Tensor::dtype() const {

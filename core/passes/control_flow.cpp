@@ -102,11 +102,23 @@ class Given {
   std::span<const c10::IValue> operands_;
 };
 
+// What a member takes of two results is one tensor: both have its shape and dtype.
+bool give_the_same(const Node& node, const std::vector<c10::IValue>& operands) {
+  const auto first = Interpreter(*node.bodies[0], false).run(operands);
+  const auto second = Interpreter(*node.bodies[1], false).run(operands);
+  return std::ranges::equal(first, second, [](const c10::IValue& a, const c10::IValue& b) {
+    return a.isTensor() && b.isTensor() && a.toTensor().sizes() == b.toTensor().sizes() &&
+           a.toTensor().scalar_type() == b.toTensor().scalar_type();
+  });
+}
+
 std::optional<Expansion> of_cond(const Node& node, std::span<const c10::IValue> operands,
                                  const std::function<bool(ValueId)>& from_data) {
   const auto& predicate = node.arguments[0];
   if (predicate.ref() && from_data(predicate.ref()->id))
-    return can_select(node) ? std::optional(Expansion{Expansion::Kind::kSelect}) : std::nullopt;
+    return can_select(node) && give_the_same(node, Given(node, operands).list(1))
+               ? std::optional(Expansion{Expansion::Kind::kSelect})
+               : std::nullopt;
   const bool taken = predicate.ref() ? (operands[0].isTensor() ? operands[0].toTensor().item().toBool()
                                                                : operands[0].toScalar().toBool())
                                      : predicate == Argument{true};

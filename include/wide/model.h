@@ -32,7 +32,9 @@ struct Input {
 
 struct Output {
   std::string name;     ///< its place in the output tree; may be empty
-  Tensor tensor;        ///< mapped: [N, d0, …], else [d0, …]; undefined for None and for numbers
+  /// Mapped: [N, d0, …], else [d0, …]; a nested one where data give members sizes of their own; undefined for
+  /// None and for numbers.
+  Tensor tensor;
   bool mapped = false;  ///< differs per member
 };
 

@@ -50,7 +50,8 @@ class Tensor {
   static Tensor copy_of(std::span<const float> values, std::vector<std::int64_t> sizes);
 
   bool defined() const noexcept;
-  std::vector<std::int64_t> sizes() const;  ///< empty where undefined, too
+  /// Empty where undefined, too. Error ("usage") where members have sizes of their own.
+  std::vector<std::int64_t> sizes() const;
   Dtype dtype() const;                      ///< kOther where undefined
   std::vector<std::byte> bytes() const;     ///< a copy of the values, the last axis fastest
   std::vector<float> floats() const;        ///< a copy of the values, converted

@@ -57,7 +57,8 @@ def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: t
     Returns
     -------
     Wide
-        Called as a member is; every tensor of the answer is ``[N, ...]``.
+        Called as a member is; every tensor of the answer is ``[N, ...]``; a nested one (`torch.nested`)
+        where data give members sizes of their own.
 
     Raises
     ------

@@ -5,13 +5,22 @@ from typing import Any, TypeVar
 import torch
 from torch.utils import _pytree as pytree
 
+from ._errors import Error
+
 Tree = TypeVar("Tree")  # a tensor, or a pytree of them
 
 __all__ = ["mean", "quantiles", "topk", "variance", "vote"]
 
 
 def _each(function, outputs):
-    return pytree.tree_map(lambda leaf: function(leaf) if isinstance(leaf, torch.Tensor) else leaf, outputs)
+    def of(leaf):
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        if leaf.is_nested:
+            raise Error("usage", "members' answers have sizes of their own; take them apart by unbind()", "reduce")
+        return function(leaf)
+
+    return pytree.tree_map(of, outputs)
 
 
 def mean(outputs: Tree) -> Tree:

@@ -242,6 +242,44 @@ output %y
 output %c
 )",
      "wide.call"},
+    {"written_copy_of_an_unfolded_one", R"(input %x "x" : float32[4, 4]
+parameter %w "w" : float32[4, 4]
+%m : float32[4, 4] = aten.mul.Tensor(%x, %w)
+%u : float32[3, 4, 2] = aten.unfold.default(%m, 0, 2, 1)
+%c : float32[3, 4, 2] = aten.clone.default(%u, none)
+%l : float32[3, 4] = aten.select.int(%c, 2, 0)
+%f : float32[3, 4] = aten.fill_.Scalar(%l, 5)
+%s : float32[3, 4, 1] = aten.slice.Tensor(%c, 2, 1, 2, 1)
+%g : float32[3, 4, 1] = aten.mul_.Scalar(%s, 3)
+output %c
+)",
+     ""},
+    {"written_copy_of_a_shared_unfolded_one", R"(input %x "x" : float32[4, 4]
+%u : float32[3, 4, 2] = aten.unfold.default(%x, 0, 2, 1)
+%c : float32[3, 4, 2] = aten.clone.default(%u, none)
+%l : float32[3, 4] = aten.select.int(%c, 2, 0)
+%f : float32[3, 4] = aten.fill_.Scalar(%l, 5)
+output %c
+)",
+     ""},
+    {"branches_of_two_shapes", R"(input %x "x" : float32[4, 4]
+parameter %w "w" : float32[4, 4]
+%m : float32[4, 4] = aten.mul.Tensor(%x, %w)
+%s : float32[] = aten.sum.default(%m, none)
+%p : bool[] = aten.gt.Scalar(%s, 0)
+%y : float32[u0, 4] = higher_order.cond(%p, [%m]) {
+  input %a "a" : float32[4, 4]
+  %c : float32[4, 4] = aten.neg.default(%a)
+  output %c
+} {
+  input %a "a" : float32[4, 4]
+  %c : float32[1, 4] = aten.sum.dim_IntList(%a, [0], true, none)
+  output %c
+}
+%z : float32[4] = aten.sum.dim_IntList(%y, [0], false, none)
+output %z
+)",
+     "higher_order.cond"},
     {"zeros_into_an_expanded_view", R"(input %x "x" : float32[4, 4]
 %c : float32[1, 4] = aten.sum.dim_IntList(%x, [0], true, none)
 %e : float32[2, 3, 4] = aten.expand.default(%c, [2, 3, 4], false)

@@ -164,6 +164,28 @@ class Answers(unittest.TestCase):
         torch.manual_seed(13)
         close(self, wide.state_dict(2)["0.weight"], torch.nn.Linear(16, 32).weight.detach())
 
+    def test_sizes_of_their_own(self):
+        class Picks(torch.nn.Module):
+            def __init__(self, least):
+                super().__init__()
+                self.least = torch.nn.Parameter(torch.tensor(least))
+
+            def forward(self, x):
+                return x[x.sum(1) > self.least], x * self.least
+
+        members, x = [Picks(least) for least in (-1.0, 0.5, 100.0)], torch.arange(-8.0, 8.0).reshape(8, 2) / 5
+        wide = widebench.compile(members, (x,))
+        rows, plain = wide(x)
+        self.assertTrue(rows.is_nested)
+        self.assertEqual(len({len(one) for one in rows.unbind()}), 3)
+        for i, member in enumerate(members):
+            for one, own in zip((rows[i], plain[i]), member(x)):
+                self.assertTrue(torch.equal(one, own))
+        self.assertTrue(wide.verify().passed)
+        with self.assertRaisesRegex(widebench.Error, "unbind"):
+            widebench.mean(rows)
+        self.assertEqual(len({len(one) for one in wide(x.abs() + 99)[0].unbind()}), 1)
+
     def test_reducers(self):
         out = {"a": torch.randn(5, 8, 3), "b": torch.randn(5, 8, 2)}
         reduce = widebench.reduce
