@@ -4,6 +4,7 @@ usage: gpu_report_test.py WIDEBENCH MADE_UP
 """
 import importlib.machinery
 import importlib.util
+import json
 import os
 import pathlib
 import subprocess
@@ -28,6 +29,8 @@ def load():
 
 
 gpu_report = load()
+import gpu_report_bench  # noqa: E402
+import gpu_report_steps  # noqa: E402
 
 
 class Case(unittest.TestCase):
@@ -60,7 +63,7 @@ class Reports(Case):
         self.assertGreater(len(steps), 100)
         for line in steps:
             self.assertRegex(line, r"\| (skipped|failed) \| [0-9.]+ \| .{20,} \|$")
-        for name in gpu_report.json.loads(gpu_report.REFERENCE.read_text())["components"]:
+        for name in json.loads(gpu_report_bench.REFERENCE.read_text())["components"]:
             self.assertIn(f"| {name} |", report)
         self.assertEqual(len(steps), sum(line.startswith(("skipped", "failed")) for line in text.splitlines()))
 
@@ -157,10 +160,10 @@ class Steps(Case):
         bench.device = {"usable": True}
         answer = {"testsuites": [{"testsuite": [{"classname": "Gpu", "name": "Runs", "result": "COMPLETED"}, {"classname": "Gpu", "name": "Skips", "result": "SKIPPED"},
                                                 {"classname": "Gpu", "name": "Breaks", "result": "COMPLETED", "failures": [{}]}]}]}
-        (self.folder / "answer.json").write_text(gpu_report.json.dumps(answer))
+        (self.folder / "answer.json").write_text(json.dumps(answer))
         (self.folder / "gpu_test").write_text(f'#!/bin/sh\ncp {self.folder}/answer.json "${{1#--gtest_output=json:}}"; exit 1\n')
         (self.folder / "gpu_test").chmod(0o755)
-        result = gpu_report.done_step(gpu_report.Step("tests", gpu_report.tests), bench)
+        result = gpu_report.done_step(gpu_report_bench.Step("tests", gpu_report_steps.tests), bench)
         self.assertEqual((result["state"], result["reason"]), ("failed", "1 failed: Gpu.Breaks"))
         self.assertEqual(result["data"], {"gpu_test": {"passed": 1, "failed": ["Gpu.Breaks"], "skipped": 1}})
         before = os.environ["PATH"]
@@ -169,16 +172,16 @@ class Steps(Case):
         for code, state in ((0, "passed"), (9, "failed")):
             (self.folder / "compute-sanitizer").write_text(f"#!/bin/sh\necho '========= ERROR SUMMARY: {code} errors'; exit {code}\n")
             (self.folder / "compute-sanitizer").chmod(0o755)
-            result = gpu_report.done_step(gpu_report.Step("sanitizer", gpu_report.sanitizer), bench)
+            result = gpu_report.done_step(gpu_report_bench.Step("sanitizer", gpu_report_steps.sanitizer), bench)
             self.assertEqual(result["state"], state)
             self.assertIn(f"ERROR SUMMARY: {code} errors", result["reason"] or result["data"])
 
     def test_what_is_not_proved_is_named(self):
         case = {"subject": "linear", "strategy": "stacked", "verdict": "fail", "reason": "", "checks": [{"passed": False, "text": "1 is not 2"}]}
-        (self.folder / "answer.json").write_text(gpu_report.json.dumps([{**case, "verdict": "pass", "checks": []}, case]))
+        (self.folder / "answer.json").write_text(json.dumps([{**case, "verdict": "pass", "checks": []}, case]))
         bench = self.bench(f"cat {self.folder}/answer.json; exit 1\n")
         bench.device = {"usable": True}
-        result = gpu_report.done_step(gpu_report.Step("proofs 1", gpu_report.proved(["linear"], "-s", "all")), bench)
+        result = gpu_report.done_step(gpu_report_bench.Step("proofs 1", gpu_report_steps.proved(["linear"], "-s", "all")), bench)
         self.assertEqual((result["state"], result["reason"]), ("failed", "1 of 2: linear: 1 is not 2"))
 
     def test_a_graph_whose_kernels_are_of_other_nodes_is_told(self):
@@ -187,19 +190,19 @@ class Steps(Case):
         wide = capture("wide", {"replayed": "a CUDA Graph"}, mm=1)
         for captures, words in (([wide, capture("eager", mm=4), capture("graph", mm=4)], ""),
                                 ([wide, capture("eager", mm=4), capture("graph", mm=3)], "mm: 3 kernels in a graph, 4 launched one by one"),
-                                ([wide, capture("eager", mm=4), capture("graph", {gpu_report.UNTIED: "4 of 4: no ids"}, mm=4)], "graph: 4 of 4: no ids of no node"),
+                                ([wide, capture("eager", mm=4), capture("graph", {gpu_report_bench.UNTIED: "4 of 4: no ids"}, mm=4)], "graph: 4 of 4: no ids of no node"),
                                 ([capture("wide", mm=1), capture("eager", mm=4), capture("graph", mm=4)], "wide could not be recorded")):
-            (self.folder / "answer.json").write_text(gpu_report.json.dumps({"captures": captures}))
+            (self.folder / "answer.json").write_text(json.dumps({"captures": captures}))
             bench = self.bench(f"cat {self.folder}/answer.json\n")
             bench.device = {"usable": True}
-            result = gpu_report.done_step(gpu_report.Step("graphs mlp", gpu_report.graphs("mlp")), bench)
+            result = gpu_report.done_step(gpu_report_bench.Step("graphs mlp", gpu_report_steps.graphs("mlp")), bench)
             self.assertEqual((result["state"], result["reason"]), ("failed" if words else "passed", words))
 
     def test_what_hangs_is_ended_and_told(self):
         bench = self.bench("sleep 60 & sleep 60\n")
         bench.device = {"usable": True}
         begun = time.monotonic()
-        result = gpu_report.done_step(gpu_report.Step("one", lambda bench: bench.widebench("doctor", limit=1)), bench)
+        result = gpu_report.done_step(gpu_report_bench.Step("one", lambda bench: bench.widebench("doctor", limit=1)), bench)
         self.assertEqual(result["state"], "failed")
         self.assertIn("took longer than 1 s", result["reason"])
         self.assertLess(time.monotonic() - begun, 30)
@@ -207,7 +210,7 @@ class Steps(Case):
     def test_whatever_a_step_meets_costs_itself_alone(self):
         bench = self.bench("echo '{'; exit 0\n")
         bench.device = {"usable": True}
-        result = gpu_report.done_step(gpu_report.Step("one", lambda bench: bench.document("doctor")), bench)
+        result = gpu_report.done_step(gpu_report_bench.Step("one", lambda bench: bench.document("doctor")), bench)
         self.assertEqual(result["state"], "failed")
 
     def test_results_of_another_build_are_not_kept(self):
@@ -219,10 +222,10 @@ class Steps(Case):
     def test_a_case_that_did_not_end_has_its_verdict(self):
         case = {"key": "linear/n=32", "verdict": "timeout", "reason": "30 s were over", "best_rival": "", "speedup_best_rival": None,
                 "speedup_best_rival_ci95": None, "rivals": None, "plan": None, "circumstances": None, "wide": None}
-        (self.folder / "case.json").write_text(gpu_report.json.dumps({"cases": [case]}))
+        (self.folder / "case.json").write_text(json.dumps({"cases": [case]}))
         bench = self.bench(f'while [ "$1" != -o ]; do shift; done; cp {self.folder}/case.json "$2"; exit 3\n')
         bench.device = {"usable": True}
-        result = gpu_report.done_step(gpu_report.Step("one", gpu_report.measured("linear", 32, "eager", "one")), bench)
+        result = gpu_report.done_step(gpu_report_bench.Step("one", gpu_report_steps.measured("linear", 32, "eager", "one")), bench)
         self.assertEqual(result["reason"], "linear/n=32: timeout: 30 s were over")
 
     def test_only_what_needs_a_reason_is_asked_for_one(self):
@@ -230,7 +233,7 @@ class Steps(Case):
         bench.device = {"usable": True}
         for over, state in ((9.5, "skipped"), (None, "failed")):
             published = {"state": "passed", "data": [{"over": {"python_eager": [over, None]}}]}
-            step = gpu_report.Step("why linear", gpu_report.why("linear", 32, lambda _, kept=published: kept, 8.8))
+            step = gpu_report_bench.Step("why linear", gpu_report_steps.why("linear", 32, lambda _, kept=published: kept, 8.8))
             self.assertEqual(gpu_report.done_step(step, bench)["state"], state)
 
 
@@ -242,7 +245,7 @@ class Captures(unittest.TestCase):
 
     def test_equal_ones_have_no_difference(self):
         ours = self.capture(gemm=(4, 100), relu=(4, 8))
-        self.assertEqual(gpu_report.differences(ours, self.capture(20, gemm=(4, 101), relu=(4, 8))), [])
+        self.assertEqual(gpu_report_steps.differences(ours, self.capture(20, gemm=(4, 101), relu=(4, 8))), [])
 
     def test_names_counts_and_times_are_compared(self):
         ours = self.capture(gemm=(4, 100), relu=(4, 8))
@@ -252,12 +255,12 @@ class Captures(unittest.TestCase):
                              (self.capture(gemm=(4, 103), relu=(4, 8)), "all kernels: 108.0 us a pass"),
                              (self.capture(), "torch.profiler has no kernel")):
             with self.subTest(words):
-                self.assertIn(words, "; ".join(gpu_report.differences(ours, other)))
+                self.assertIn(words, "; ".join(gpu_report_steps.differences(ours, other)))
 
     def test_copies_are_named_alike(self):
         def copied(name):
             return {"passes": 1, "kernels": [{"name": name, "kind": "memcpy", "count": 1, "total_us": 2}]}
-        self.assertEqual(gpu_report.differences(copied("Memcpy DtoD"), copied("Memcpy DtoD (Device -> Device)")), [])
+        self.assertEqual(gpu_report_steps.differences(copied("Memcpy DtoD"), copied("Memcpy DtoD (Device -> Device)")), [])
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "profiler/random.h"
 #include "tests/profiler/fakes.h"
 
 namespace wide::profiler {
@@ -45,6 +46,24 @@ TEST(StatisticsTest, TooFewValuesHaveAValueButNoInterval) {
   EXPECT_EQ(interval.value, 1.5);
   EXPECT_TRUE(std::isnan(interval.low));
   EXPECT_FALSE(interval.known());
+}
+
+// Drawn, sorted and cut as by the book: an even number of values has its median between two of them.
+TEST(StatisticsTest, AnIntervalIsThatOfResampledMedians) {
+  constexpr int kResamples = 500;
+  for (const std::size_t count : {5U, 6U, 20U}) {
+    std::vector<double> values, medians;
+    for (std::size_t i = 0; i < count; ++i) values.push_back(std::pow(1.3, static_cast<double>(i)));
+    Random random(7);
+    for (int i = 0; i < kResamples; ++i) {
+      std::vector<double> drawn;
+      while (drawn.size() < count) drawn.push_back(values[random.below(static_cast<std::uint32_t>(count))]);
+      medians.push_back(median(drawn));
+    }
+    const auto interval = bootstrap_median(values, 7, kResamples);
+    EXPECT_DOUBLE_EQ(interval.low, quantile(medians, expanded_level(count)));
+    EXPECT_DOUBLE_EQ(interval.high, quantile(medians, 1 - expanded_level(count)));
+  }
 }
 
 TEST(StatisticsTest, SummaryCountsOutliersAndKeepsThem) {
