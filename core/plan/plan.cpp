@@ -106,7 +106,8 @@ std::size_t find_candidate(const Graph& graph, const Node& node, const NodeCandi
                                            "; make a new plan");
 }
 
-// Another strategy for the node, in the same layouts, which needs nothing made first: the cheapest by estimate.
+// Another strategy for the node, in the same layouts, which needs nothing made first: the cheapest by
+// estimate.
 const Strategy* stand_in(const Call& call, const NodeChoice& choice) {
   const Strategy* best = nullptr;
   double least = 0;

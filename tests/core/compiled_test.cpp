@@ -146,8 +146,7 @@ TEST(Compiled, AStoredPlanRunsTileByTileWhereItsCodeCannotBeMade) {
   const Planted fault([](const std::string& text) { return text + "this is no C\n"; });
   auto model = wide_model(architecture, kMembers, options);
   const auto got = model.forward(inputs);
-  for (std::int64_t i = 0; i < kMembers; ++i)
-    EXPECT_TRUE(same_bits(got[0].member(i), expected[0].member(i)));
+  for (std::int64_t i = 0; i < kMembers; ++i) EXPECT_TRUE(same_bits(got[0].member(i), expected[0].member(i)));
   EXPECT_THAT(strategies(model.build(inputs)), testing::Contains("tiles"));
   EXPECT_THAT(strategies(model.build(inputs)), testing::Not(testing::Contains("compiled")));
   auto other = wide_inputs(architecture, kMembers);

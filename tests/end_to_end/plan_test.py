@@ -48,11 +48,13 @@ class Plans(unittest.TestCase):
         self.run_golden("--plan", self.plan)
 
     def test_a_plan_of_compiled_groups_runs_without_a_compiler(self):
-        before = self.command("plan", "ada_layer_norm_zero_single", "-n", "3", "--mode", "default", "-s", "group=compiled", "-o", self.plan)
+        before = self.command("plan", "ada_layer_norm_zero_single", "-n", "3", "--mode", "default", "-s", "group=compiled",
+                              "-o", self.plan)
         self.assertIn("compiled", self.plan.read_text(), before.stdout)
         os.environ["WIDEBENCH_CC"] = "none"
         self.addCleanup(os.environ.pop, "WIDEBENCH_CC")
-        done = self.command("plan", "ada_layer_norm_zero_single", "-n", "3", "--mode", "default", "--plan", self.plan, "--json")
+        done = self.command("plan", "ada_layer_norm_zero_single", "-n", "3", "--mode", "default", "--plan", self.plan,
+                            "--json")
         self.assertEqual(done.stderr.count("cannot run here"), 1, done.stderr)
         self.assertIn("WIDEBENCH_CC", done.stderr)
         strategies = {node["strategy"] for node in json.loads(done.stdout)["nodes"]}

@@ -245,16 +245,16 @@ testing::AssertionResult same(const at::Tensor& got, const at::Tensor& expected)
                                      << " for " << expected.masked_select(differs)[0].item<float>();
 }
 
-// ATen rounds a sum with a factor once where it has whole vectors, and twice in what is left of a row, where the
-// product may also overflow: either is right.
+// ATen rounds a sum with a factor once where it has whole vectors, and twice in what is left of a row, where
+// the product may also overflow: either is right.
 at::Tensor as_whole_vectors(const Node& node, const Tensors& operands, const at::Tensor& like) {
   constexpr std::int64_t kVector = 64;
   const auto count = like.numel(), padded = (count + kVector - 1) / kVector * kVector;
   Tensors rows;
   for (const auto& operand : operands)
-    rows.push_back(at::constant_pad_nd(operand.expand_as(like).reshape({-1}).to(at::kFloat),
-                                       {0, padded - count}, 1)
-                       .to(operand.scalar_type()));
+    rows.push_back(
+        at::constant_pad_nd(operand.expand_as(like).reshape({-1}).to(at::kFloat), {0, padded - count}, 1)
+            .to(operand.scalar_type()));
   return test::run_once(node, rows)[0].slice(0, 0, count).reshape(like.sizes()).to(at::kFloat);
 }
 
@@ -274,7 +274,8 @@ void expect_as_by_atens_operators(const Group& group) {
     const auto atens = test::run_once(local.node, operands)[0];
     const auto close = [&](const at::Tensor& to) { return at::isclose(got, to, 1e-5, 2e-6, true); };
     auto right = close(atens.to(at::kFloat));
-    if (!right.all().item<bool>()) right = right.logical_or(close(as_whole_vectors(local.node, operands, got)));
+    if (!right.all().item<bool>())
+      right = right.logical_or(close(as_whole_vectors(local.node, operands, got)));
     EXPECT_TRUE(right.all().item<bool>()) << node.op << ", step " << i << "\n" << operands;
     values[static_cast<std::size_t>(node.results[0])] = atens.scalar_type() == at::kBool ? got != 0 : got;
   }
