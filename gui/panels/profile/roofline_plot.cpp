@@ -140,7 +140,9 @@ void draw_roofline(ProfilePanel& panel, const Ui& ui) {
     line.append(", ").append(std::to_string(roofline.peaks.threads));
     line.append(roofline.peaks.threads == 1 ? " thread" : " threads");
   }
+  ImGui::PushTextWrapPos(0);
   ImGui::TextUnformatted(line.c_str());
+  ImGui::PopTextWrapPos();
   if (!roofline.doubts.empty()) {
     std::string text = "unreliable: ";
     text.append(results::printable(roofline.doubts.front(), 200));

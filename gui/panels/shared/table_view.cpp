@@ -175,8 +175,10 @@ void verdict_text(const Ui& ui, std::string_view word) {
 }
 
 void draw_filter(const Ui& ui, Table& table, TableView& view, const char* id) {
-  ImGui::SetNextItemWidth(
-      std::min(18 * em(), std::max(6 * em(), ImGui::GetContentRegionAvail().x - 11 * em())));
+  const bool some_left_out =
+      std::find(view.left_out.begin(), view.left_out.end(), true) != view.left_out.end();
+  const float beside = (some_left_out ? 14 : 11) * em();
+  ImGui::SetNextItemWidth(std::min(18 * em(), std::max(5 * em(), ImGui::GetContentRegionAvail().x - beside)));
   std::string hint = icon::kFilter;
   hint.append("  filter");
   if (ImGui::InputTextWithHint(id, hint.c_str(), &view.filter)) table.filter(view.filter);
