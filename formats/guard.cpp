@@ -68,7 +68,7 @@ Number arithmetic(std::string_view sign, const Number& a, const Number& b) {
   if (sign == "*") return std::abs(as_double(a) * as_double(b)) < 1e30 ? integer(x * y) : Number();
   if (y < 0) return std::pow(as_double(a), as_double(b));
   return std::abs(std::pow(as_double(a), as_double(b))) < 1e15 ? whole(std::pow(as_double(a), as_double(b)))
-                                                                : Number();
+                                                               : Number();
 }
 
 bool compare(std::string_view sign, const Number& a, const Number& b) {

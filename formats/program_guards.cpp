@@ -1,5 +1,6 @@
 // Conditions on the inputs' sizes. torch.export names a size by its way from the arguments,
-// L['x'].size()[0] or L['batch']['ids'][1].size()[0]; here it becomes the symbol that stands there in the graph.
+// L['x'].size()[0] or L['batch']['ids'][1].size()[0]; here it becomes the symbol that stands there in the
+// graph.
 
 #include <algorithm>
 #include <charconv>
@@ -114,7 +115,8 @@ void parse_guards(const Json& json, ExportedProgram& program) {
   if (!guards) return;
   const auto& list = as_array(*guards, "guards_code");
   if (list.size() > kMostGuards)
-    throw Fault("more than " + std::to_string(kMostGuards) + " conditions on sizes; export fewer dynamic ones");
+    throw Fault("more than " + std::to_string(kMostGuards) +
+                " conditions on sizes; export fewer dynamic ones");
   for (const auto& one : list) {
     const auto& text = as_text(one, "an entry of guards_code");
     try {

@@ -100,7 +100,8 @@ at::Tensor ordinary(const at::Tensor& tensor) {
   return result;
 }
 
-// [N, …]; where members have sizes of their own, a nested tensor, whose copies of them torch.nested gives one by one.
+// [N, …]; where members have sizes of their own, a nested tensor, whose copies of them torch.nested gives one
+// by one.
 at::Tensor of_all(const wide::ModelOutput& output, std::int64_t members) {
   const auto differs = [&](const at::Tensor& part) {
     return part.sizes().slice(1) != output.parts[0].sizes().slice(1) && part.dim() == output.parts[0].dim();

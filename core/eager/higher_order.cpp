@@ -12,11 +12,10 @@
 namespace wide {
 namespace {
 
-constexpr std::array kForms = {HigherOrderForm{kCond, 2, 2},     HigherOrderForm{kWhileLoop, 2, 2},
-                               HigherOrderForm{kWhileLoopStacked, 2, 2},
-                               HigherOrderForm{kMap, 1, 2},      HigherOrderForm{kScan, 1, 3},
-                               HigherOrderForm{kAutocast, 1, 2}, HigherOrderForm{kCall, 1, 1},
-                               HigherOrderForm{kGroup, 1, 1}};
+constexpr std::array kForms = {
+    HigherOrderForm{kCond, 2, 2}, HigherOrderForm{kWhileLoop, 2, 2}, HigherOrderForm{kWhileLoopStacked, 2, 2},
+    HigherOrderForm{kMap, 1, 2},  HigherOrderForm{kScan, 1, 3},      HigherOrderForm{kAutocast, 1, 2},
+    HigherOrderForm{kCall, 1, 1}, HigherOrderForm{kGroup, 1, 1}};
 
 c10::IValue constant(const Argument& argument) {
   if (const auto* number = std::get_if<std::int64_t>(&argument.value)) return *number;
@@ -105,7 +104,8 @@ HigherOrderCall::Values HigherOrderCall::while_loop(Values carried, const Values
   return carried;
 }
 
-// As WhileLoopStackOutputOp of PyTorch: each carried value after every step; after none, the first ones as one row.
+// As WhileLoopStackOutputOp of PyTorch: each carried value after every step; after none, the first ones as
+// one row.
 HigherOrderCall::Values HigherOrderCall::while_loop_stacked(Values carried, const Values& others) const {
   std::vector<std::vector<at::Tensor>> steps(carried.size());
   while (is_true(step(0, {carried, others}).at(0))) {
@@ -113,7 +113,8 @@ HigherOrderCall::Values HigherOrderCall::while_loop_stacked(Values carried, cons
     if (carried.size() != steps.size())
       throw Error("run", node_.op + ": its step gives another number of values than it carries");
     for (std::size_t k = 0; k < carried.size(); ++k) {
-      if (!carried[k].isTensor()) throw Error("run", node_.op + ": carries a number, which cannot be stacked");
+      if (!carried[k].isTensor())
+        throw Error("run", node_.op + ": carries a number, which cannot be stacked");
       steps[k].push_back(carried[k].toTensor());
     }
   }

@@ -127,8 +127,8 @@ void spread(c10::IValue value, std::vector<c10::IValue>& results) {
   }
 }
 
-// ATen copies what they write into by its strides, so that elements that lie on one another (of `unfold`) are all
-// written; the tensor that is meant is a copy, which stages have left out.
+// ATen copies what they write into by its strides, so that elements that lie on one another (of `unfold`) are
+// all written; the tensor that is meant is a copy, which stages have left out.
 bool scatters_into_view(std::string_view op) {
   return op == "aten.select_scatter.default" || op == "aten.slice_scatter.default" ||
          op == "aten.diagonal_scatter.default";

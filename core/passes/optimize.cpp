@@ -94,11 +94,12 @@ class Folder {
     return range ? std::max(std::abs(range->first), std::abs(range->second)) : 1;
   }
 
-  // The layer and the norm one after the other reach an overflow that scaled weights may not reach, or the other
-  // way round: such weights are left alone.
+  // The layer and the norm one after the other reach an overflow that scaled weights may not reach, or the
+  // other way round: such weights are left alone.
   bool stays_in_range(const Node& norm, const Node& layer) const {
     constexpr double kLeast = 1e-30, kMost = 1e30;
-    const auto variance = norm.arguments[kVariance].ref() ? range_(norm.arguments[kVariance].ref()->id) : std::nullopt;
+    const auto variance =
+        norm.arguments[kVariance].ref() ? range_(norm.arguments[kVariance].ref()->id) : std::nullopt;
     const auto* epsilon = std::get_if<double>(&norm.arguments[kEpsilon].value);
     const double least = (variance ? variance->first : 1) + (epsilon ? *epsilon : 0);
     const double scale = magnitude(norm.arguments[kGamma]) / std::sqrt(least);

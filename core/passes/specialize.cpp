@@ -268,9 +268,11 @@ void check_guards(const Graph& graph, std::span<const c10::IValue> inputs) {
     if (formats::guard_holds(guard, symbols)) continue;
     std::string given;
     for (const auto& [symbol, number] : symbols)
-      given += (given.empty() ? "" : ", ") + symbol + " = " + std::to_string(number) + " (" + places[symbol] + ")";
-    throw Error("run", "these sizes break a condition under which torch.export has traced the model: " + guard +
-                           ", where " + given + "; give others, or export the model with sizes like these");
+      given +=
+          (given.empty() ? "" : ", ") + symbol + " = " + std::to_string(number) + " (" + places[symbol] + ")";
+    throw Error("run",
+                "these sizes break a condition under which torch.export has traced the model: " + guard +
+                    ", where " + given + "; give others, or export the model with sizes like these");
   }
 }
 

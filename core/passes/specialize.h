@@ -22,11 +22,12 @@ struct Specialized {
 };
 
 /// `inputs` of one member in the order of Graph::inputs; in-place operators may write into them. Control flow
-/// that no member can decide otherwise, or that can be written out, is (see control_flow.h). Sizes are checked
-/// first, by check_guards().
+/// that no member can decide otherwise, or that can be written out, is (see control_flow.h). Sizes are
+/// checked first, by check_guards().
 Specialized specialize(const Graph& graph, std::span<const c10::IValue> inputs);
 
-/// Throws wide::Error ("run") when the sizes of `inputs` break a condition under which the model was exported.
+/// Throws wide::Error ("run") when the sizes of `inputs` break a condition under which the model was
+/// exported.
 void check_guards(const Graph& graph, std::span<const c10::IValue> inputs);
 
 /// Throws wide::Error ("run") when a user input's dtype or shape is not what the graph wants; `who` opens the

@@ -3,6 +3,7 @@
 
 #include "gui/icons.h"
 #include "gui/panels/inspector_kernel.h"
+#include "gui/panels/shared/table_room.h"
 #include "gui/panels/strategy_menu.h"
 #include "gui/workbench.h"
 
@@ -34,7 +35,7 @@ void draw_operands(const NodeView& node, const Ui& ui) {
   for (const auto& row : rows)
     names = std::max(names, width(row.name)), types = std::max(types, width(row.type));
   const bool one_line = names + types + layouts + 4 * em() <= ImGui::GetContentRegionAvail().x;
-  if (!ImGui::BeginTable("##operands", one_line ? 3 : 2, ImGuiTableFlags_RowBg)) return;
+  if (!begin_table("##operands", one_line ? 3 : 2, ImGuiTableFlags_RowBg)) return;
   ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
   if (one_line) ImGui::TableSetupColumn("type", ImGuiTableColumnFlags_WidthFixed, types);
   ImGui::TableSetupColumn("layout", ImGuiTableColumnFlags_WidthFixed, layouts);
@@ -104,7 +105,7 @@ void draw_ways_narrow(const NodeView& node, const NodeView& offers, const Ui& ui
 void draw_ways_table(const NodeView& node, const NodeView& offers, const Ui& ui, double slowest) {
   if (ImGui::GetContentRegionAvail().x < 13 * em()) return draw_ways_narrow(node, offers, ui);
   const bool roomy = ImGui::GetContentRegionAvail().x > 22 * em();
-  if (!ImGui::BeginTable("##ways", roomy ? 4 : 3, ImGuiTableFlags_RowBg)) return;
+  if (!begin_table("##ways", roomy ? 4 : 3, ImGuiTableFlags_RowBg)) return;
   ImGui::TableSetupColumn("strategy", ImGuiTableColumnFlags_WidthStretch, 1.6F);
   ImGui::TableSetupColumn("time", ImGuiTableColumnFlags_WidthFixed, ImGui::CalcTextSize("~88.8 ms").x);
   if (roomy) ImGui::TableSetupColumn("how", ImGuiTableColumnFlags_WidthFixed);

@@ -1,6 +1,7 @@
 // What the proof found, member by member and check by check.
 #include <cstdio>
 
+#include "gui/panels/shared/table_room.h"
 #include "gui/panels/strategies_panel.h"
 
 namespace wide::gui {
@@ -44,8 +45,8 @@ void draw_proof(const ProofView& proof, const Ui& ui) {
                      : "wrong numbers: some member differs from its own run");
   // What there is no room for stands in the tooltip of the row.
   const bool roomy = ImGui::GetContentRegionAvail().x > 30 * em();
-  if (ImGui::BeginTable("##members", roomy ? 5 : 3, kStrategiesTable,
-                        {0, ImGui::GetContentRegionAvail().y * 0.55F})) {
+  if (begin_table("##members", roomy ? 5 : 3, kStrategiesTable,
+                  {0, ImGui::GetContentRegionAvail().y * 0.55F})) {
     ImGui::TableSetupScrollFreeze(0, 1);
     ImGui::TableSetupColumn("member");
     ImGui::TableSetupColumn("verdict", ImGuiTableColumnFlags_WidthFixed, 4.6F * em());

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "gui/panels/shared/table_room.h"
 #include "gui/panels/strategies_panel.h"
 #include "gui/panels/strategy_menu.h"
 
@@ -88,7 +89,7 @@ bool matches(const NodeView& node, const std::string& filter) {
 
 void draw_by_node(StrategiesPanel& panel, Session& session, const Ui& ui) {
   const auto columns = columns_for(ImGui::GetContentRegionAvail().x);
-  if (!ImGui::BeginTable("##nodes", columns.count(), kStrategiesTable)) return;
+  if (!begin_table("##nodes", columns.count(), kStrategiesTable)) return;
   headers("node", "operation", columns);
   // A node chosen in another panel comes into view.
   const bool reveal = panel.shown_node != ui.selection.node;
@@ -198,7 +199,7 @@ std::map<std::string, KindRow> kinds_of(const Session& session, const std::strin
 
 void draw_by_kind(StrategiesPanel& panel, Session& session, const Ui& ui) {
   const auto columns = columns_for(ImGui::GetContentRegionAvail().x);
-  if (!ImGui::BeginTable("##kinds", columns.count(), kStrategiesTable)) return;
+  if (!begin_table("##kinds", columns.count(), kStrategiesTable)) return;
   headers("operation", "runs by", columns);
   for (const auto& [kind, row] : kinds_of(session, panel.filter)) {
     ImGui::PushID(kind.c_str());

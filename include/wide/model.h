@@ -31,7 +31,7 @@ struct Input {
 };
 
 struct Output {
-  std::string name;     ///< its place in the output tree; may be empty
+  std::string name;  ///< its place in the output tree; may be empty
   /// Mapped: [N, d0, …], else [d0, …]; a nested one where data give members sizes of their own; undefined for
   /// None and for numbers.
   Tensor tensor;

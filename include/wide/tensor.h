@@ -52,9 +52,9 @@ class Tensor {
   bool defined() const noexcept;
   /// Empty where undefined, too. Error ("usage") where members have sizes of their own.
   std::vector<std::int64_t> sizes() const;
-  Dtype dtype() const;                      ///< kOther where undefined
-  std::vector<std::byte> bytes() const;     ///< a copy of the values, the last axis fastest
-  std::vector<float> floats() const;        ///< a copy of the values, converted
+  Dtype dtype() const;                   ///< kOther where undefined
+  std::vector<std::byte> bytes() const;  ///< a copy of the values, the last axis fastest
+  std::vector<float> floats() const;     ///< a copy of the values, converted
   /// Number `index` along the first axis, the same memory: of an output [N, …], member `index`'s.
   Tensor operator[](std::int64_t index) const;
 

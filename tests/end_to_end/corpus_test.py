@@ -16,7 +16,7 @@ import program
 
 AT_ONCE = 2
 CASES = program.CORPUS.parent / "cases"
-LARGEST_SEQUENTIAL = 0.10  # of the tensor-computing nodes of all models together
+LARGEST_SEQUENTIAL = 0.10  # of the tensor-computing nodes of all models together but the cases, which are chosen for what is hard
 
 
 def folders():
@@ -84,6 +84,8 @@ def main():
     models = folders()
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         for folder, (results, cover) in zip(models, pool.map(lambda one: check(widebench, one), models)):
+            if folder.parent == CASES:
+                cover = {}
             nodes += cover.get("nodes", 0)
             sequential += cover.get("sequential", 0)
             for name, count in cover.get("sequential_ops", {}).items():

@@ -418,9 +418,10 @@ TEST(ProgramFile, ConditionsOnSizesAreOverSymbols) {
   EXPECT_THAT(given("(L['x'].size()[0] % 2) == 0").guards, testing::ElementsAre("(s0 % 2) == 0"));
   EXPECT_THAT(given("L['flat_args'][0].size()[0] > 1*L[\"x\"].size()[1]").guards,
               testing::ElementsAre(testing::MatchesRegex("s0 > 1\\*[0-9]+")));
-  for (const auto* text : {"L['y'].size()[0] == 1", "L['x'].size()[2] == 1", "L['x'].size()[999999999999999999999] == 1",
-                           "L['x'] == 1", "L['x'].size() == 1", "L[", "L['x'].size()[", "exit(L['x'].size()[0])", "L['x'].",
-                           "L['x'].size()[0] is None", "L['flat_args'][1].size()[0] > 1", ""}) {
+  for (const auto* text :
+       {"L['y'].size()[0] == 1", "L['x'].size()[2] == 1", "L['x'].size()[999999999999999999999] == 1",
+        "L['x'] == 1", "L['x'].size() == 1", "L[", "L['x'].size()[", "exit(L['x'].size()[0])", "L['x'].",
+        "L['x'].size()[0] is None", "L['flat_args'][1].size()[0] > 1", ""}) {
     const auto program = given(text);
     EXPECT_TRUE(program.guards.empty()) << text;
     EXPECT_THAT(program.warnings, testing::Contains(HasSubstr("sizes are not checked"))) << text;

@@ -223,6 +223,8 @@ void after_another_scale(ImGuiTestContext* ctx) {
 // A column that was made narrow is as it was when the layout is reset.
 void the_layout_resets_columns(ImGuiTestContext* ctx) {
   with_sample(ctx);
+  bench().commands.run("view.reset");  // the panel is as large as it will be then
+  ctx->Yield(4);
   show(ctx, "strategies");
   ctx->ItemClick("//###Strategies/Nodes");
   ctx->Yield(4);

@@ -183,7 +183,7 @@ class Answers(unittest.TestCase):
                 self.assertTrue(torch.equal(one, own))
         self.assertTrue(wide.verify().passed)
         with self.assertRaisesRegex(widebench.Error, "unbind"):
-            widebench.mean(rows)
+            widebench.reduce.mean(rows)
         self.assertEqual(len({len(one) for one in wide(x.abs() + 99)[0].unbind()}), 1)
 
     def test_reducers(self):

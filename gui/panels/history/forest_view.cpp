@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "gui/panels/history/history_panel.h"
+#include "gui/panels/shared/table_room.h"
 #include "gui/views/forest.h"
 #include "gui/views/over_n.h"
 #include "gui/views/quantity.h"
@@ -125,7 +126,7 @@ void draw_forest(HistoryPanel& panel, const Ui& ui, const CompareData& data) {
   const bool scrolls = ImGui::GetContentRegionAvail().y >= kLeast * em();
   const bool roomy = ImGui::GetContentRegionAvail().x >= kRoomy * em();  // else the tooltip has the numbers
   constexpr auto kFlags = ImGuiTableFlags_RowBg | ImGuiTableFlags_NoSavedSettings;
-  if (!ImGui::BeginTable("##forest", roomy ? 4 : 3, kFlags | (scrolls ? ImGuiTableFlags_ScrollY : 0))) return;
+  if (!begin_table("##forest", roomy ? 4 : 3, kFlags | (scrolls ? ImGuiTableFlags_ScrollY : 0))) return;
   const float corner = ImGui::GetCursorScreenPos().y;
   ImGui::TableSetupColumn("case", ImGuiTableColumnFlags_WidthStretch, 0.8F);
   ImGui::TableSetupColumn("scale", ImGuiTableColumnFlags_WidthStretch, 1.6F);

@@ -38,6 +38,16 @@ void measure(const Table& table, TableView& view) {
 
 }  // namespace
 
+bool begin_table(const char* id, int columns, ImGuiTableFlags flags, ImVec2 size) {
+  const auto number = ImGui::GetID(id);
+  auto* before = ImGui::TableFindByID(number);
+  if (before != nullptr && before->ColumnsCount != columns) {
+    if (auto* kept = ImGui::TableSettingsFindByID(number)) kept->ID = 0;
+    ImGui::TableRemove(before);
+  }
+  return ImGui::BeginTable(id, columns, flags, size);
+}
+
 void leave_out_columns(const Table& table, TableView& view) {
   const auto& columns = table.columns();
   if (std::none_of(columns.begin(), columns.end(), [](const Column& one) { return one.spare > 0; })) return;

@@ -6,6 +6,7 @@
 
 #include "gui/icons.h"
 #include "gui/panels/shared/results_panels.h"
+#include "gui/panels/shared/table_room.h"
 #include "results/table.h"
 
 namespace wide::gui {
@@ -70,7 +71,7 @@ void draw_gate_form(SweepPanel& panel, Workbench& bench, const Ui& ui) {
   faint_text(
       ui, "Holds what is measured against a baseline. What seems slower is measured again before it counts.");
   const bool two = ImGui::GetContentRegionAvail().x > 34 * em();
-  if (ImGui::BeginTable("##gate_form", two ? 4 : 2)) {
+  if (begin_table("##gate_form", two ? 4 : 2)) {
     for (int i = 0; i < (two ? 2 : 1); ++i) {
       ImGui::TableSetupColumn(i == 0 ? "label" : "label2", ImGuiTableColumnFlags_WidthFixed, 7.2F * em());
       ImGui::TableSetupColumn(i == 0 ? "field" : "field2", ImGuiTableColumnFlags_WidthStretch);

@@ -7,6 +7,7 @@
 
 #include "formats/error.h"
 #include "gui/icons.h"
+#include "gui/panels/shared/table_room.h"
 #include "gui/panels/sweep/sweep_panel.h"
 #include "presets/case_fields.h"
 
@@ -191,7 +192,7 @@ void check_form(SweepPanel& panel, const Workbench& bench) {
 
 void draw_form(SweepPanel& panel, Workbench& bench, const Ui& ui) {
   const bool two = ImGui::GetContentRegionAvail().x > 34 * em();
-  if (ImGui::BeginTable("##form", two ? 4 : 2)) {
+  if (begin_table("##form", two ? 4 : 2)) {
     for (int i = 0; i < (two ? 2 : 1); ++i) {
       ImGui::TableSetupColumn(i == 0 ? "label" : "label2", ImGuiTableColumnFlags_WidthFixed, 4.6F * em());
       ImGui::TableSetupColumn(i == 0 ? "field" : "field2", ImGuiTableColumnFlags_WidthStretch);
