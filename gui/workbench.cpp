@@ -28,6 +28,7 @@ void reset_columns() {
     auto* table = tables.TryGetMapData(i);
     if (table == nullptr) continue;
     ImGui::TableResetSettings(table);
+    table->RefScale = 0;  // or widths made for the new size are scaled from the old one
     for (int column = 0; column < table->ColumnsCount; ++column)
       table->Columns[column].WidthRequest = table->Columns[column].StretchWeight = -1;
   }

@@ -226,6 +226,7 @@ void the_layout_resets_columns(ImGuiTestContext* ctx) {
   bench().commands.run("view.reset");  // the panel is as large as it will be then
   ctx->Yield(4);
   show(ctx, "strategies");
+  ctx->Yield(6);  // what moves under the mouse would be dragged
   ctx->ItemClick("//###Strategies/Nodes");
   ctx->Yield(4);
   const auto* panel = ctx->GetWindowByRef("//###Strategies");

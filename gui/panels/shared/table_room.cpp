@@ -41,10 +41,9 @@ void measure(const Table& table, TableView& view) {
 bool begin_table(const char* id, int columns, ImGuiTableFlags flags, ImVec2 size) {
   const auto number = ImGui::GetID(id);
   auto* before = ImGui::TableFindByID(number);
-  if (before != nullptr && before->ColumnsCount != columns) {
-    if (auto* kept = ImGui::TableSettingsFindByID(number)) kept->ID = 0;
-    ImGui::TableRemove(before);
-  }
+  auto* kept = ImGui::TableSettingsFindByID(number);
+  if (kept != nullptr && kept->ColumnsCount != columns) kept->ID = 0;
+  if (before != nullptr && before->ColumnsCount != columns) ImGui::TableRemove(before);
   return ImGui::BeginTable(id, columns, flags, size);
 }
 
