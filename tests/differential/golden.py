@@ -231,8 +231,8 @@ def spread(value, others, reference, rounded):
             seen = torch.maximum(seen, far)
         loose |= ~both & ~same
     if not seen.any() and not loose.any() and not far.any():
-        # Nothing was rounded on the way, or what was is hidden by a cast to few bits, and may turn the last of them.
-        return eps * torch.nan_to_num(value.abs(), 0.0, 0.0) if rounded and eps > 1e-4 else seen
+        # Nothing was rounded on the way, or what was is hidden by chance or by a cast to few bits, and may turn the last of them.
+        return eps * torch.nan_to_num(value.abs(), 0.0, 0.0) if rounded else seen
     middle = seen[seen > 0].median() if (seen > 0).any() else torch.tensor(0.0)
     bound = MARGIN * (torch.maximum(seen, middle) + eps * torch.nan_to_num(value.abs(), 0.0, 0.0))
     if reference is not None and reference.shape == value.shape:
