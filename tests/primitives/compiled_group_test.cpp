@@ -322,6 +322,25 @@ TEST(CompiledGroup, RandomGroupsAreTheSameInEveryWay) {
   EXPECT_GT(of_numbers, 10);
 }
 
+// As at::relu() and at::clamp() have it, which also hand on NaN.
+TEST(CompiledGroup, BoundsKeepTheSignOfAZero) {
+  const c10::InferenceMode guard;
+  using Input = TileProgram::Input;
+  const auto x = at::tensor({0.0F, -0.0F, std::nanf(""), -1.0F, 1.0F}).repeat({9});
+  const std::vector<std::pair<TileProgram::Step, at::Tensor>> all = {
+      {{"relu", {Input{0}}}, at::relu(x)},
+      {{"clamp", {Input{0}, 0.0F, 0.5F}}, at::clamp(x, 0.0, 0.5)},
+      {{"clamp", {Input{0}, -0.0F, 0.0F}}, at::clamp(x, -0.0, 0.0)},
+      {{"clamp", {Input{0}, -0.5F, -0.0F}}, at::clamp(x, -0.5, -0.0)}};
+  for (const auto& level : levels_here()) {
+    for (const auto& [step, wanted] : all) {
+      const auto got = TileProgram(1, {step}, level).run(std::vector<at::Tensor>{x});
+      EXPECT_TRUE(same(got, wanted)) << step.function << ", " << level << "\n" << got << wanted;
+      EXPECT_TRUE(at::equal(at::signbit(got), at::signbit(wanted))) << step.function << ", " << level;
+    }
+  }
+}
+
 // GCC makes -(a * b + c) one operation, whose zero has another sign than the negation of the sum.
 TEST(CompiledGroup, ZerosKeepTheirSigns) {
   const c10::InferenceMode guard;
