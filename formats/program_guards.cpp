@@ -12,7 +12,7 @@
 namespace wide::formats {
 namespace {
 
-constexpr std::size_t kMostGuards = 4096;
+constexpr std::size_t kMostBytes = 1 << 20;  // of all conditions
 constexpr std::size_t kMostDimensions = 64;
 
 bool is_word(char c) {
@@ -58,26 +58,32 @@ class Source {
   std::size_t at_;
 };
 
-const Argument* find_input(const ExportedProgram& program, std::string_view name) {
-  static constexpr std::string_view kFlat = "flat_args_";
+using Inputs = std::map<std::string, const Argument*, std::less<>>;
+
+// Under their own names, and as leaves of all arguments: flat_args_2.
+Inputs inputs_by_name(const ExportedProgram& program) {
+  Inputs inputs;
   std::size_t leaf = 0;
   for (const auto& input : program.inputs) {
     const bool user = input.kind == InputSpec::Kind::kUserInput;
     if (!user && input.kind != InputSpec::Kind::kConstantInput) continue;
-    const bool counted = name.starts_with(kFlat) && name.substr(kFlat.size()) == std::to_string(leaf++);
-    const auto* tensor = std::get_if<TensorName>(&input.argument.value);
-    const auto* symbol = std::get_if<SymbolName>(&input.argument.value);
-    const std::string_view own = tensor ? tensor->name : symbol ? symbol->name : std::string_view();
-    if (user && (counted || own == name)) return &input.argument;
+    const auto place = "flat_args_" + std::to_string(leaf++);
+    if (!user) continue;
+    inputs.emplace(place, &input.argument);
+    if (const auto* tensor = std::get_if<TensorName>(&input.argument.value))
+      inputs.emplace(tensor->name, &input.argument);
+    if (const auto* symbol = std::get_if<SymbolName>(&input.argument.value))
+      inputs.emplace(symbol->name, &input.argument);
   }
-  return nullptr;
+  return inputs;
 }
 
-std::string symbol_of(const ExportedProgram& program, Source& source) {
+std::string symbol_of(const ExportedProgram& program, const Inputs& inputs, Source& source) {
   const auto name = source.name();
   const auto dimension = source.dimension();
-  const auto* input = find_input(program, name);
-  if (!input) throw Fault("speaks of " + quote(name) + ", which is no input");
+  const auto found = inputs.find(name);
+  if (found == inputs.end()) throw Fault("speaks of " + quote(name) + ", which is no input");
+  const auto* input = found->second;
   if (const auto* number = std::get_if<SymbolName>(&input->value); number && !dimension) return number->name;
   const auto* tensor = std::get_if<TensorName>(&input->value);
   const auto* meta = tensor ? &program.graph.tensors.at(tensor->name) : nullptr;
@@ -90,7 +96,7 @@ std::string symbol_of(const ExportedProgram& program, Source& source) {
   return expression.symbol;
 }
 
-std::string over_symbols(std::string_view text, const ExportedProgram& program,
+std::string over_symbols(std::string_view text, const ExportedProgram& program, const Inputs& inputs,
                          std::map<std::string, std::int64_t>& symbols) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
@@ -100,7 +106,7 @@ std::string over_symbols(std::string_view text, const ExportedProgram& program,
       continue;
     }
     Source from(text, at + 1);
-    const auto symbol = symbol_of(program, from);
+    const auto symbol = symbol_of(program, inputs, from);
     symbols.emplace(symbol, 2);
     result += symbol;
     at = from.end();
@@ -113,22 +119,25 @@ std::string over_symbols(std::string_view text, const ExportedProgram& program,
 void parse_guards(const Json& json, ExportedProgram& program) {
   const Json* guards = optional_member(json, "guards_code");
   if (!guards) return;
-  const auto& list = as_array(*guards, "guards_code");
-  if (list.size() > kMostGuards)
-    throw Fault("more than " + std::to_string(kMostGuards) +
-                " conditions on sizes; export fewer dynamic ones");
-  for (const auto& one : list) {
+  const auto inputs = inputs_by_name(program);
+  std::size_t bytes = 0, unread = 0;
+  std::string first;
+  for (const auto& one : as_array(*guards, "guards_code")) {
     const auto& text = as_text(one, "an entry of guards_code");
     try {
+      if ((bytes += text.size()) > kMostBytes) throw Fault("the file has more than 1 MiB of them");
       std::map<std::string, std::int64_t> symbols;
-      auto guard = over_symbols(text, program, symbols);
+      auto guard = over_symbols(text, program, inputs, symbols);
       (void)guard_holds(guard, symbols);  // refuses what cannot be read
       if (std::ranges::find(program.guards, guard) == program.guards.end())
         program.guards.push_back(std::move(guard));
     } catch (const Fault& fault) {
-      program.warnings.push_back("sizes are not checked against " + quote(text) + ": " + fault.what());
+      if (unread++ == 0) first = quote(text) + ": " + fault.what();
     }
   }
+  if (unread > 0)
+    program.warnings.push_back("sizes are not checked against " + std::to_string(unread) +
+                               " conditions of the export, the first is " + first);
 }
 
 }  // namespace wide::formats

@@ -90,8 +90,12 @@ class Given {
         values.push_back(operands_[use++]);
       } else if (const auto* number = std::get_if<std::int64_t>(&item.value)) {
         values.emplace_back(*number);
+      } else if (const auto* real = std::get_if<double>(&item.value)) {
+        values.emplace_back(*real);
+      } else if (const auto* flag = std::get_if<bool>(&item.value)) {
+        values.emplace_back(*flag);
       } else {
-        return {};
+        values.emplace_back();
       }
     }
     return values;

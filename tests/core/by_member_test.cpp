@@ -262,6 +262,23 @@ output %c
 output %c
 )",
      ""},
+    {"branches_with_a_number", R"(input %x "x" : float32[4, 4]
+%s : float32[] = aten.sum.default(%x, none)
+%p : bool[] = aten.gt.Scalar(%s, 0)
+%y : float32[4, 4] = higher_order.cond(%p, [%x, 0.5]) {
+  input %a "a" : float32[4, 4]
+  input %f "f" : scalar
+  %c : float32[4, 4] = aten.mul.Scalar(%a, %f)
+  output %c
+} {
+  input %a "a" : float32[4, 4]
+  input %f "f" : scalar
+  %c : float32[4, 4] = aten.add.Scalar(%a, %f, 1)
+  output %c
+}
+output %y
+)",
+     ""},
     {"branches_of_two_shapes", R"(input %x "x" : float32[4, 4]
 parameter %w "w" : float32[4, 4]
 %m : float32[4, 4] = aten.mul.Tensor(%x, %w)

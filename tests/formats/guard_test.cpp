@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "formats/error.h"
 
 namespace wide::formats {
@@ -71,6 +73,24 @@ TEST(Guard, RefusesWhatTorchExportDoesNotWrite) {
   std::string wide = "s0";
   while (wide.size() <= 16384) wide += " or s0";
   EXPECT_THAT(refused(wide), testing::HasSubstr("longer than"));
+}
+
+TEST(Guard, AnyTextIsAnsweredOrRefused) {
+  const std::vector<std::string> parts = {
+      "s0", "s1", "(", ")",   "not ", " and ", " or ", "==", "<",   "//",    "%",        "/",
+      "**", "-",  "+", "max", "int",  ",",     "7",    "0",  "1.5", "1e400", "math.inf", "\xff"};
+  std::mt19937 random(7);
+  int answered = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string text;
+    for (auto length = random() % 12 + 1; length > 0; --length) text += parts[random() % parts.size()];
+    try {
+      (void)guard_holds(text, kSymbols);
+      ++answered;
+    } catch (const Error&) {
+    }
+  }
+  EXPECT_GT(answered, 100);
 }
 
 }  // namespace
