@@ -13,27 +13,31 @@
 #include "primitives/kernels/clones.h"
 #include "primitives/kernels/functions.h"
 
+// `x` and `y` may be the same, each number before the next: without this, loops that work in place are not
+// vectors, as the compiler sees that their memory overlaps.
+#define WIDE_IN_PLACE _Pragma("GCC ivdep")
+
 namespace wide::kernels {
 namespace {
 
 WIDE_CLONES void relu_all(const float* x, float* y, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) y[i] = relu_of(x[i]);
+  WIDE_IN_PLACE for (std::int64_t i = 0; i < count; ++i) y[i] = relu_of(x[i]);
 }
 WIDE_CLONES void gelu_all(const float* x, float* y, std::int64_t count) {
   const float of_infinity = gelu_of_infinity();
-  for (std::int64_t i = 0; i < count; ++i) y[i] = gelu_of(x[i], of_infinity);
+  WIDE_IN_PLACE for (std::int64_t i = 0; i < count; ++i) y[i] = gelu_of(x[i], of_infinity);
 }
 WIDE_CLONES void gelu_tanh_all(const float* x, float* y, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) y[i] = gelu_tanh_of(x[i]);
+  WIDE_IN_PLACE for (std::int64_t i = 0; i < count; ++i) y[i] = gelu_tanh_of(x[i]);
 }
 WIDE_CLONES void silu_all(const float* x, float* y, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) y[i] = silu_of(x[i]);
+  WIDE_IN_PLACE for (std::int64_t i = 0; i < count; ++i) y[i] = silu_of(x[i]);
 }
 WIDE_CLONES void sigmoid_all(const float* x, float* y, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) y[i] = sigmoid_of(x[i]);
+  WIDE_IN_PLACE for (std::int64_t i = 0; i < count; ++i) y[i] = sigmoid_of(x[i]);
 }
 WIDE_CLONES void tanh_all(const float* x, float* y, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) y[i] = tanh_of(x[i]);
+  WIDE_IN_PLACE for (std::int64_t i = 0; i < count; ++i) y[i] = tanh_of(x[i]);
 }
 
 struct Named {

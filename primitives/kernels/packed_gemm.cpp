@@ -16,12 +16,18 @@ namespace {
 
 // A tile of the result stays in the first-level cache; a panel of weights and the rows that it meets stay in
 // the second.
-constexpr std::int64_t kPanel = 64, kTileRows = 64, kDepth = 1024;
+constexpr std::int64_t kTileRows = 64, kDepth = 1024;
 constexpr std::int64_t kLeastWork = 32768;   // multiply-adds per thread
 constexpr std::int64_t kItemsPerThread = 3;  // fewer, and the last ones leave threads waiting
 
 std::int64_t blocks(std::int64_t extent, std::int64_t size) {
   return (extent + size - 1) / size;
+}
+
+// Four vectors: as many columns as libxsmm's kernels sum in registers at a time, so that they read a panel
+// from its beginning to its end. Of wider ones they read strips, which meet in few sets of the cache.
+std::int64_t panel() {
+  return libxsmm_get_target_archid() >= LIBXSMM_X86_AVX512 ? 64 : 32;
 }
 
 }  // namespace
@@ -41,7 +47,7 @@ std::string PackedGemm::refusal(std::int64_t rows, std::int64_t inner, std::int6
 
 // libxsmm counts by columns: what is [rows, columns] here is [columns, rows] there, so that w comes first.
 PackedGemm::PackedGemm(std::int64_t rows, std::int64_t inner, std::int64_t columns)
-    : rows_(rows, kTileRows, true), inner_(inner, kDepth, true), columns_(columns, kPanel, false) {
+    : rows_(rows, kTileRows, true), inner_(inner, kDepth, true), columns_(columns, panel(), false) {
   for (std::size_t kind = 0; kind < functions_.size(); ++kind) {
     const auto m = static_cast<libxsmm_blasint>((kind & 1U) != 0 ? columns_.last : columns_.size),
                k = static_cast<libxsmm_blasint>((kind & 2U) != 0 ? inner_.last : inner_.size),
@@ -56,11 +62,11 @@ PackedGemm::PackedGemm(std::int64_t rows, std::int64_t inner, std::int64_t colum
 
 at::Tensor PackedGemm::pack(const at::Tensor& w) const {
   const auto members = w.size(0), inner = inner_.extent;
-  const auto whole = columns_.extent / kPanel * kPanel, left = columns_.extent - whole;
+  const auto width = columns_.size, whole = columns_.extent / width * width, left = columns_.extent - whole;
   auto packed = at::empty({members, columns_.extent * inner}, w.options());
   packed.narrow(1, 0, whole * inner)
-      .view({members, whole / kPanel, inner, kPanel})
-      .copy_(w.narrow(1, 0, whole).unflatten(1, {whole / kPanel, kPanel}).transpose(2, 3));
+      .view({members, whole / width, inner, width})
+      .copy_(w.narrow(1, 0, whole).unflatten(1, {whole / width, width}).transpose(2, 3));
   packed.narrow(1, whole * inner, left * inner)
       .view({members, inner, left})
       .copy_(w.narrow(1, whole, left).transpose(1, 2));
@@ -73,7 +79,7 @@ void PackedGemm::run_tile(const Operands& of, float* y, std::int64_t r, std::int
   const auto* x = of.x + r * rows_.size * inner_.extent;
   y += r * rows_.size * columns_.extent;
   for (auto panel = first; panel < end; ++panel) {
-    const auto column = panel * kPanel, width = columns_.at(panel);
+    const auto column = panel * columns_.size, width = columns_.at(panel);
     for (std::int64_t row = 0; row < height; ++row) {
       float* target = y + row * columns_.extent + column;
       of.bias ? std::copy_n(of.bias + column, width, target) : std::fill_n(target, width, 0.0F);
@@ -84,9 +90,12 @@ void PackedGemm::run_tile(const Operands& of, float* y, std::int64_t r, std::int
       const auto depth = part * inner_.size;
       functions_[kind](of.packed + column * inner_.extent + depth * width, x + depth, y + column);
     }
-    for (std::int64_t row = 0; epilogue && row < height; ++row) {
-      float* target = y + row * columns_.extent + column;
-      epilogue(target, target, width);
+    // Of two panels together, so that rows are long enough for the functions' vectors.
+    if (!epilogue || ((panel - first) % 2 == 0 && panel + 1 < end)) continue;
+    const auto start = (panel - (panel - first) % 2) * columns_.size;
+    for (std::int64_t row = 0; row < height; ++row) {
+      float* target = y + row * columns_.extent + start;
+      epilogue(target, target, column + width - start);
     }
   }
 }
