@@ -64,7 +64,9 @@ void check_type(const Call& call, std::size_t result, const at::Tensor& tensor, 
 // ATen's kernels that take it for granted that operands lie in the order of their axes, as they do for a
 // member alone: what they are given is not looked at, or a view of it fails.
 bool reads_in_order(std::string_view op) {
-  return op.starts_with("aten._weight_norm_interface") || op.starts_with("aten.isin.");
+  constexpr std::array<std::string_view, 3> kThese = {"aten._weight_norm_interface", "aten.isin.",
+                                                      "aten.kron."};
+  return std::ranges::any_of(kThese, [&](std::string_view one) { return op.starts_with(one); });
 }
 
 // In memory that no other tensor has: whoever writes it changes nothing else.
@@ -140,10 +142,11 @@ Kernel once(const Call& call) {
   auto prepared = std::make_shared<Prepared>(Prepared{call, PreparedCall(call.node)});
   return [prepared](std::span<const at::Tensor> operands, std::span<at::Tensor> results) {
     const auto& [kept, run] = *prepared;
+    const bool in_order = reads_in_order(kept.node.op);
     std::vector<c10::IValue> inputs, outputs;
     inputs.reserve(operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i)
-      inputs.push_back(as_operand(kept.operands[i], operands[i]));
+      inputs.push_back(as_operand(kept.operands[i], in_order ? operands[i].contiguous() : operands[i]));
     run.run(inputs, outputs);
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (i >= outputs.size() || kept.node.results[i] < 0) continue;
