@@ -76,10 +76,12 @@ void parse_versions(const Json& json, ExportedProgram& program, ProgramParsing& 
 
 std::map<std::string, Range> parse_ranges(const Json& json) {
   std::map<std::string, Range> ranges;
+  const auto is_bound = [](const Json* bound) { return bound && !is_beyond_integers(*bound); };
   for (const auto& [symbol, bounds] : as_object(json, "range_constraints")) {
     Range range;
-    if (const Json* min = optional_member(bounds, "min_val")) range.min = as_integer(*min, "min_val");
-    if (const Json* max = optional_member(bounds, "max_val")) range.max = as_integer(*max, "max_val");
+    const Json *min = optional_member(bounds, "min_val"), *max = optional_member(bounds, "max_val");
+    if (is_bound(min)) range.min = as_integer(*min, "min_val");
+    if (is_bound(max)) range.max = as_integer(*max, "max_val");
     if (range.min && range.max && *range.min > *range.max)
       throw Fault("range of " + quote(symbol) + " is empty; export the model again");
     ranges.emplace(symbol, range);

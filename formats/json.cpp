@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -169,6 +170,12 @@ std::int64_t as_integer(const Json& value, std::string_view what) {
   if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
     throw Fault(std::string(what) + " is " + std::to_string(number) + ", beyond 64-bit integers");
   return static_cast<std::int64_t>(number);
+}
+
+bool is_beyond_integers(const Json& value) {
+  if (const auto* number = std::get_if<double>(&value.value)) return std::abs(*number) >= 0x1p63;
+  const auto* number = std::get_if<std::uint64_t>(&value.value);
+  return number && *number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 }
 
 double as_real(const Json& value, std::string_view what) {

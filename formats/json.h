@@ -49,6 +49,8 @@ const std::string& as_text(const Json& value, std::string_view what);
 /// Without a sign.
 std::uint64_t as_natural(const Json& value, std::string_view what);
 std::int64_t as_integer(const Json& value, std::string_view what);
+/// An integer of more than 64 bits.
+bool is_beyond_integers(const Json& value);
 bool as_boolean(const Json& value, std::string_view what);
 /// Also the strings "Infinity", "-Infinity" and "NaN", as torch writes them.
 double as_real(const Json& value, std::string_view what);

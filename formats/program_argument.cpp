@@ -29,6 +29,8 @@ Argument boolean(const Json& json, const Reading&) {
   return argument(as_boolean(json, "as_bool"));
 }
 Argument integer(const Json& json, const Reading&) {
+  // What torch.export compares a size with that data decide: a multiple of the largest integer.
+  if (is_beyond_integers(json)) return argument(as_real(json, "as_int"));
   return argument(as_integer(json, "as_int"));
 }
 Argument real(const Json& json, const Reading&) {

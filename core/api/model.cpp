@@ -100,16 +100,28 @@ at::Tensor ordinary(const at::Tensor& tensor) {
   return result;
 }
 
-// [N, …]; where members have sizes of their own, a nested tensor, whose copies of them torch.nested gives one
-// by one.
-at::Tensor of_all(const wide::ModelOutput& output, std::int64_t members) {
-  const auto differs = [&](const at::Tensor& part) {
-    return part.sizes().slice(1) != output.parts[0].sizes().slice(1) && part.dim() == output.parts[0].dim();
-  };
-  if (!output.mapped || std::ranges::none_of(output.parts, differs)) return ordinary(output.stacked());
+// libtorch warns that nested tensors may change; of them only making and taking apart is used here.
+class Silence : public c10::WarningHandler {
+  void process(const c10::Warning& /*warning*/) override {}
+};
+
+at::Tensor nested(const std::vector<at::Tensor>& each) {
+  Silence silence;
+  const c10::WarningUtils::WarningHandlerGuard guard(&silence);
+  return at::_nested_tensor_from_tensor_list(each);
+}
+
+Output of_all(wide::ModelOutput output, std::int64_t members) {
+  const auto& parts = output.parts;
+  const auto differs = [&](const auto& part) { return part.sizes().slice(1) != parts[0].sizes().slice(1); };
+  if (!output.mapped || std::ranges::none_of(parts, differs))
+    return {std::move(output.name), ordinary(output.stacked()), output.mapped, {}};
   std::vector<at::Tensor> each;
   for (std::int64_t i = 0; i < members; ++i) each.push_back(ordinary(output.member(i)));
-  return at::_nested_tensor_from_tensor_list(each);
+  const bool same_axes =
+      std::ranges::all_of(parts, [&](const auto& part) { return part.dim() == parts[0].dim(); });
+  if (same_axes) return {std::move(output.name), nested(each), true, {}};
+  return {std::move(output.name), {}, true, {each.begin(), each.end()}};
 }
 
 }  // namespace
@@ -170,8 +182,8 @@ class WideModel::State {
     std::vector<Output> outputs;
     for (auto& output : model.forward(inputs)) {
       const bool is_tensor = are_tensors.at(outputs.size());
-      auto tensor = is_tensor ? of_all(output, model.members()) : at::Tensor();
-      outputs.push_back({std::move(output.name), std::move(tensor), output.mapped});
+      outputs.push_back(is_tensor ? of_all(std::move(output), model.members())
+                                  : Output{std::move(output.name), {}, output.mapped, {}});
     }
     return outputs;
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/ir/ragged.h"
+
 namespace wide {
 
 namespace {
@@ -149,6 +151,7 @@ at::Tensor member_view(const at::Tensor& tensor, Layout layout, const ConcreteTy
   TORCH_INTERNAL_ASSERT(member < members);
   switch (without_last(layout)) {
     case Layout::kFront:
+      if (const auto each = each_member(tensor); !each.empty()) return each[static_cast<std::size_t>(member)];
       return tensor.select(0, member);
     case Layout::kFolded:
       return tensor.narrow(0, member * type.shape[0], type.shape[0]);

@@ -9,6 +9,7 @@
 
 #include "core/aten/side_by_side.h"
 #include "core/eager/observe.h"
+#include "core/ir/ragged.h"
 #include "core/run/recorded_pass.h"
 #include "core/strategy/member_fault.h"
 
@@ -144,8 +145,8 @@ std::vector<ExecutionOutput> Execution::run_parts(std::span<const WideTensor> in
     output.mapped = mapped_outputs_[k];
     for (std::size_t i = 0; i < (output.mapped ? parts_.size() : 1); ++i) {
       auto& tensor = results[i][k].tensor;
-      if (tensor.is_nested()) {  // members of different shapes: a part each
-        for (const auto& own : tensor.unbind()) output.parts.push_back(own.unsqueeze(0));
+      if (const auto each = each_member(tensor); !each.empty()) {
+        for (const auto& own : each) output.parts.push_back(own.unsqueeze(0));
         continue;
       }
       const bool lacks_axis = output.mapped && results[i][k].layout == Layout::kShared;

@@ -9,6 +9,7 @@
 
 #include "core/aten/torch_error.h"
 #include "core/eager/operators.h"
+#include "core/ir/ragged.h"
 #include "core/strategy/member_fault.h"
 #include "core/strategy/sequential.h"
 #include "formats/error.h"
@@ -26,6 +27,20 @@ const Strategy& find_strategy(const NodePlan& plan) {
   }
   throw Error("compile", "the plan names strategy '" + plan.strategy + "' of '" + plan.primitive +
                              "', which does not exist");
+}
+
+template <typename Use>
+void for_each_memory(const at::Tensor& tensor, const Use& use) {
+  for (const auto& member : each_member(tensor)) for_each_memory(member, use);
+  if (tensor.defined() && tensor.has_storage()) use(tensor.storage().unsafeGetStorageImpl());
+}
+
+at::Tensor copy_of(const at::Tensor& tensor) {
+  const auto each = each_member(tensor);
+  if (each.empty()) return tensor.clone();
+  std::vector<at::Tensor> copies;
+  for (const auto& member : each) copies.push_back(member.clone());
+  return ragged(std::move(copies));
 }
 
 }  // namespace
@@ -62,10 +77,8 @@ class ProgramBuilder {
     for (const auto& output : graph_.outputs) add_exit(output.value);
     free_after_last_use();
     program_.initial_ = std::move(constants_);
-    for (const auto& constant : program_.initial_) {
-      if (constant.defined() && constant.has_storage())
-        program_.kept_.insert(constant.storage().unsafeGetStorageImpl());
-    }
+    for (const auto& constant : program_.initial_)
+      for_each_memory(constant, [&](const c10::StorageImpl* memory) { program_.kept_.insert(memory); });
   }
 
  private:
@@ -291,9 +304,9 @@ std::vector<WideTensor> Program::run(std::span<const WideTensor> inputs) const {
   outputs.reserve(exits_.size());
   for (const auto& exit : exits_) {
     auto tensor = exit.literal ? at::Tensor() : value(exit.slot);
-    if (tensor.defined() && !tensor.is_nested() && tensor.has_storage() &&
-        kept_.contains(tensor.storage().unsafeGetStorageImpl()))
-      tensor = tensor.clone();
+    bool kept = false;
+    for_each_memory(tensor, [&](const c10::StorageImpl* memory) { kept |= kept_.contains(memory); });
+    if (kept) tensor = copy_of(tensor);
     outputs.push_back({std::move(tensor), exit.layout});
   }
   return outputs;

@@ -1,7 +1,6 @@
 #include "core/strategy/sequential.h"
 
 #include <ATen/ATen.h>
-#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 #include "core/aten/torch_bridge.h"
 #include "core/eager/observe.h"
 #include "core/eager/operators.h"
+#include "core/ir/ragged.h"
 #include "core/strategy/cost.h"
 #include "formats/error.h"
 
@@ -64,27 +64,16 @@ void check_type(const Call& call, std::size_t result, const at::Tensor& tensor, 
 // ATen's kernels that take it for granted that operands lie in the order of their axes, as they do for a
 // member alone: what they are given is not looked at, or a view of it fails.
 bool reads_in_order(std::string_view op) {
-  return op.starts_with("aten._weight_norm_interface") || op.starts_with("aten.isin.");
+  constexpr std::array<std::string_view, 3> kThese = {"aten._weight_norm_interface", "aten.isin.",
+                                                      "aten.kron."};
+  return std::ranges::any_of(kThese, [&](std::string_view one) { return op.starts_with(one); });
 }
 
-// libtorch warns that nested tensors may change; of them only making and taking apart is used here.
-class Silence : public c10::WarningHandler {
-  void process(const c10::Warning& /*warning*/) override {}
-};
-
-// Members' tensors as one: [N, …], or a nested tensor where the shapes may differ.
-at::Tensor joined(const Call& call, std::size_t result, const std::vector<at::Tensor>& parts) {
-  const auto& type = call.results[result];
-  for (const auto& part : parts) {
-    if (part.dim() != parts[0].dim())
-      throw Error("run", call.node.op + ": the data give its members' results " + std::to_string(part.dim()) +
-                             " and " + std::to_string(parts[0].dim()) +
-                             " axes, which cannot be held side by side; take a form that " +
-                             "always leaves the same axes (squeeze with a size that is fixed)");
-  }
-  Silence silence;
-  const c10::WarningUtils::WarningHandlerGuard guard(&silence);
-  return type.varies ? at::_nested_tensor_from_tensor_list(parts) : at::stack(parts);
+// In memory that no other tensor has: whoever writes it changes nothing else.
+at::Tensor in_own_memory(const at::Tensor& tensor) {
+  const auto plain = tensor.resolve_conj().resolve_neg();
+  const bool is_own = plain.is_contiguous() && plain.has_storage() && plain.storage().use_count() == 1;
+  return is_own ? plain : plain.clone(at::MemoryFormat::Contiguous);
 }
 
 Kernel prepare(const Call& call, const Offer& offer) {
@@ -103,20 +92,16 @@ Kernel prepare(const Call& call, const Offer& offer) {
     const auto own_memory = [&, strided = kept.node.op.starts_with("aten.as_strided"),
                              in_order = random || reads_in_order(kept.node.op)](const at::Tensor& tensor) {
       if (strided) return tensor.clone(at::MemoryFormat::Contiguous);
-      return in_order && !tensor.is_nested() ? tensor.contiguous() : tensor;
+      return in_order ? tensor.contiguous() : tensor;
     };
     auto* streams = random ? MemberStreams::current() : nullptr;
-    std::vector<std::vector<at::Tensor>> parts(results.size()), ragged(operands.size());
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (operands[i].is_nested()) ragged[i] = operands[i].unbind();
-    }
+    std::vector<std::vector<at::Tensor>> parts(results.size());
     std::vector<c10::IValue> inputs(operands.size()), outputs;
     for (std::int64_t member = 0; member < kept.members; ++member) {
       const ObservedMembers observed({member, 1});
       for (std::size_t i = 0; i < operands.size(); ++i) {
-        const auto own = ragged[i].empty() ? member_view(operands[i], layouts.operands[i],
-                                                         kept.operands[i].type, member, kept.members)
-                                           : ragged[i][static_cast<std::size_t>(member)];
+        const auto own =
+            member_view(operands[i], layouts.operands[i], kept.operands[i].type, member, kept.members);
         inputs[i] = as_operand(kept.operands[i], own_memory(own));
       }
       if (streams) streams->enter(static_cast<std::size_t>(member));
@@ -124,12 +109,14 @@ Kernel prepare(const Call& call, const Offer& offer) {
       if (streams) streams->leave(static_cast<std::size_t>(member));
       for (std::size_t i = 0; i < results.size(); ++i) {
         if (kept.node.results[i] < 0) continue;
-        parts[i].push_back(as_result(outputs[i], kept.results[i]));
-        check_type(kept, i, parts[i].back(), " for member " + std::to_string(member));
+        auto part = as_result(outputs[i], kept.results[i]);
+        check_type(kept, i, part, " for member " + std::to_string(member));
+        parts[i].push_back(kept.results[i].varies ? in_own_memory(part) : std::move(part));
       }
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
-      if (!parts[i].empty()) results[i] = joined(kept, i, parts[i]);
+      if (parts[i].empty()) continue;
+      results[i] = kept.results[i].varies ? ragged(std::move(parts[i])) : at::stack(parts[i]);
     }
   };
 }
@@ -155,10 +142,11 @@ Kernel once(const Call& call) {
   auto prepared = std::make_shared<Prepared>(Prepared{call, PreparedCall(call.node)});
   return [prepared](std::span<const at::Tensor> operands, std::span<at::Tensor> results) {
     const auto& [kept, run] = *prepared;
+    const bool in_order = reads_in_order(kept.node.op);
     std::vector<c10::IValue> inputs, outputs;
     inputs.reserve(operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i)
-      inputs.push_back(as_operand(kept.operands[i], operands[i]));
+      inputs.push_back(as_operand(kept.operands[i], in_order ? operands[i].contiguous() : operands[i]));
     run.run(inputs, outputs);
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (i >= outputs.size() || kept.node.results[i] < 0) continue;

@@ -33,9 +33,10 @@ struct Input {
 struct Output {
   std::string name;  ///< its place in the output tree; may be empty
   /// Mapped: [N, d0, …], else [d0, …]; a nested one where data give members sizes of their own; undefined for
-  /// None and for numbers.
+  /// None and for numbers, and where `each` is not empty.
   Tensor tensor;
-  bool mapped = false;  ///< differs per member
+  bool mapped = false;       ///< differs per member
+  std::vector<Tensor> each;  ///< where data give members different numbers of axes: member i's
 };
 
 struct InputInfo {

@@ -119,18 +119,29 @@ at::Tensor as_faked(const at::Tensor& output, const Tensors& inputs) {
 }
 
 // `compiled`: called by a graph of torch.compile. Else what is not built yet is Python's to build, where it
-// can be interrupted. Numbers among the outputs are left out: Python knows them.
+// can be interrupted. Numbers among the outputs are left out: Python knows them. Where data give members
+// different numbers of axes, no tensor stands in the output's place, and the members' follow behind all
+// others.
 Tensors forward(std::int64_t handle, Tensors tensors, const Mapped& mapped, bool compiled) {
   return on_model(handle, tensors, mapped, [&](widebench::WideModel& model, const Inputs& inputs) {
     const auto outputs = compiled ? model.forward(inputs) : model.forward_if_prepared(inputs);
     if (!outputs) raise("unbuilt", "there is no build for these inputs");
-    Tensors results;
+    Tensors results, apart;
     results.reserve(outputs->size());
     for (const auto& output : *outputs) {
+      if (!output.each.empty()) {
+        if (compiled)
+          raise("run",
+                "the data give members' answers different numbers of axes; call the wide model outside "
+                "of torch.compile");
+        results.emplace_back();
+        apart.insert(apart.end(), output.each.begin(), output.each.end());
+      }
       if (!output.tensor.defined()) continue;
       auto result = with_members(output, model.size());
       results.push_back(compiled ? as_faked(result, tensors) : std::move(result));
     }
+    results.insert(results.end(), apart.begin(), apart.end());
     return results;
   });
 }

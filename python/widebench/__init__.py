@@ -12,6 +12,7 @@ if torch.__version__.split("+")[0].split(".")[:2] != _built_with.split(".")[:2]:
     raise ImportError(f"widebench was built with torch {_built_with} and torch {torch.__version__} is installed; build it anew: "
                       "pip install --force-reinstall --no-deps --no-cache-dir <the folder of widebench>")
 
+from ._apart import Apart
 from ._errors import Error
 from ._library import use_pooled_memory
 from ._config import Builder, Config, builder
@@ -19,4 +20,4 @@ from ._compile import compile, from_files
 from ._wide import Wide
 from . import reduce
 
-__all__ = ["Builder", "Config", "Error", "Wide", "builder", "compile", "from_files", "reduce", "use_pooled_memory"]
+__all__ = ["Apart", "Builder", "Config", "Error", "Wide", "builder", "compile", "from_files", "reduce", "use_pooled_memory"]

@@ -58,7 +58,7 @@ def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: t
     -------
     Wide
         Called as a member is; every tensor of the answer is ``[N, ...]``; a nested one (`torch.nested`)
-        where data give members sizes of their own.
+        where data give members sizes of their own, an `Apart` where even the numbers of axes differ.
 
     Raises
     ------

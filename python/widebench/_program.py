@@ -181,7 +181,8 @@ class Program:
         self.plain = len(self._leaves) if self.in_spec == pytree.tree_structure((("",) * len(self._leaves), {})) else -1
         self.plain = self.plain if len(self._inputs) == len(self._leaves) else -1
         self.one_tensor = len(self._outputs) == 1 and isinstance(self._outputs[0], dict) and self.out_spec == pytree.tree_structure("")
-        self._all_tensors = all(isinstance(output, dict) for output in self._outputs)
+        self.tensors = sum(isinstance(output, dict) for output in self._outputs)  # among the outputs
+        self._all_tensors = self.tensors == len(self._outputs)
 
     @property
     def inputs(self):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ._apart import put_together
 from ._config import Config
 from ._errors import Error, translated, translating
 from ._fleet import Fleet
@@ -82,6 +83,8 @@ class Wide(Fleet, torch.nn.Module):
                 results = _forward(self._handle, tensors, self._mapped, False)
             except RuntimeError as error:
                 results = self._again(error, tensors)
+        if len(results) > program.tensors:
+            results = put_together(results, len(self))
         return results[0] if program.one_tensor else program.unflatten(results, tensors, self._mapped)
 
     def _again(self, thrown, tensors):

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 import torch
 from torch.utils import _pytree as pytree
 
+from ._apart import Apart
 from ._errors import Error
 
 Tree = TypeVar("Tree")  # a tensor, or a pytree of them
@@ -14,9 +15,9 @@ __all__ = ["mean", "quantiles", "topk", "variance", "vote"]
 
 def _each(function, outputs):
     def of(leaf):
-        if not isinstance(leaf, torch.Tensor):
+        if not isinstance(leaf, (torch.Tensor, Apart)):
             return leaf
-        if leaf.is_nested:
+        if isinstance(leaf, Apart) or leaf.is_nested:
             raise Error("usage", "members' answers have sizes of their own; take them apart by unbind()", "reduce")
         return function(leaf)
 

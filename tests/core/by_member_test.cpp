@@ -1,6 +1,7 @@
 // What depends on data, control flow, and writes that ATen has no pure operator for: every member computes
 // what it computes alone, pass after pass, by every way of running.
 #include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
 #include <gmock/gmock.h>
 
 #include "core/ir/text.h"
@@ -32,6 +33,54 @@ output %z
 output %e
 )",
      "aten.masked_select.default"},
+    {"numbers_of_axes", R"(input %x "x" : float32[4, 4]
+%m : bool[4, 4] = aten.gt.Scalar(%x, 1.25)
+%s : float32[u0] = aten.masked_select.default(%x, %m)
+%q : float32[u0] = aten.squeeze.default(%s)
+%e : float32[u0] = aten.exp.default(%q)
+%f : float32[u0] = aten.mul_.Scalar(%e, 2)
+%r : float32[u0] = aten.squeeze.default(%f)
+%y : float32[] = aten.sum.default(%r, none)
+%z : float32[4, 4] = aten.mul.Tensor(%x, %y)
+output %q
+output %e
+output %z
+)",
+     "aten.squeeze.default"},
+    {"numbers_of_axes_in_branches", R"(input %x "x" : float32[4, 4]
+parameter %w "w" : float32[4, 4]
+%m : float32[4, 4] = aten.mul.Tensor(%x, %w)
+%n : bool[4, 4] = aten.gt.Scalar(%m, 1)
+%s : float32[u0] = aten.masked_select.default(%m, %n)
+%q : float32[u0] = aten.squeeze.default(%s)
+%t : float32[] = aten.sum.default(%x, none)
+%p : bool[] = aten.gt.Scalar(%t, 0)
+%y : float32[u0] = higher_order.cond(%p, [%q]) {
+  input %a "a" : float32[u0]
+  %c : float32[u0] = aten.neg.default(%a)
+  output %c
+} {
+  input %a "a" : float32[u0]
+  %c : float32[1, u0] = aten.unsqueeze.default(%a, 0)
+  output %c
+}
+output %y
+)",
+     "higher_order.cond"},
+    {"selected_weights", R"(input %x "x" : float32[4, 4]
+parameter %w "w" : float32[4, 4]
+%m : bool[4, 4] = aten.gt.Scalar(%w, 1)
+%s : float32[u0] = aten.masked_select.default(%w, %m)
+%q : float32[u0] = aten.squeeze.default(%s)
+%a : int64[] = aten.argmax.default(%x, none, false)
+%i : scalar = aten.item.default(%a)
+%j : scalar = sym.mod(%i, 4)
+%v : float32[u1, 4] = aten.slice.Tensor(%w, 0, 0, %j, 1)
+%u : float32[u1, 4] = aten.squeeze.default(%v)
+output %q
+output %u
+)",
+     "aten.squeeze.default"},
     {"diagonal_by_strides", R"(input %x "x" : float32[4, 4]
 %e : float32[4, 4] = aten.exp.default(%x)
 %d : float32[4] = aten.as_strided.default(%e, [4], [5], 0)
@@ -426,6 +475,42 @@ TEST(ByMember, OutputsOfDifferentShapesAreTakenMemberByMember) {
   EXPECT_EQ(outputs[1].member(0).numel(), 16);
   EXPECT_EQ(outputs[1].member(1).numel(), 0);
   expect_error([&] { outputs[1].stacked(); }, "run", {"member by member"});
+}
+
+// Data that decide how many axes a result has; what the caller does to it changes no later pass.
+TEST(ByMember, OutputsOfDifferentNumbersOfAxes) {
+  const auto graph = parse_graph(R"(graph "g"
+input %x "x" : float32[4]
+parameter %w "w" : float32[4]
+%m : bool[4] = aten.gt.Scalar(%x, 0)
+%s : float32[u0] = aten.masked_select.default(%x, %m)
+%q : float32[u0] = aten.squeeze.default(%s)
+%n : bool[4] = aten.gt.Scalar(%w, 0.5)
+%t : float32[u1] = aten.masked_select.default(%w, %n)
+%r : float32[u1] = aten.squeeze.default(%t)
+%e : float32[u1] = aten.exp.default(%r)
+output %q
+output %r
+)");
+  std::vector<Member> members(3);
+  const auto rows = at::tensor({0, 0, 0, 0, 0, 3, 0, 0, 1, 0, 0, 1}, at::kFloat).reshape({3, 4});
+  for (std::int64_t i = 0; i < 3; ++i)
+    members[static_cast<std::size_t>(i)] = {"member" + std::to_string(i), {{"w", rows[i].clone()}}};
+  WideModel model(graph, members);
+  const ModelInput input{rows, true};
+  for (int pass = 0; pass < 3; ++pass) {
+    const auto outputs = model.forward({&input, 1});
+    for (const auto& output : outputs) {
+      EXPECT_TRUE(output.member(0).equal(at::empty({0})));
+      EXPECT_TRUE(output.member(1).equal(at::scalar_tensor(3.0)));
+      EXPECT_TRUE(output.member(2).equal(at::ones({2})));
+      expect_error([&] { output.stacked(); }, "run", {"member by member"});
+      const c10::InferenceMode guard;
+      for (std::int64_t i = 0; i < 3; ++i) output.member(i).zero_();
+    }
+  }
+  const ModelInput one{at::ones({3, 4}), true};  // the same axes for all again
+  EXPECT_TRUE(model.forward({&one, 1})[0].stacked().equal(at::ones({3, 4})));
 }
 
 // What is detached in place is what it was, for the member alone and for all of them.

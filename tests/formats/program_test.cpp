@@ -407,6 +407,29 @@ TEST(ProgramFile, RangesAreReadAndChecked) {
               HasSubstr("range of 's0' is empty"));
 }
 
+// A size that data decide, of a tensor made of another such size.
+TEST(ProgramFile, BoundsBeyondIntegersAreNumbers) {
+  const auto program = parsed(mlp([](EditableJson& j) {
+    j["range_constraints"] = {{"u0", {{"min_val", 0}, {"max_val", 332041393326771929016.0}}}};
+    j["graph_module"]["graph"]["nodes"].push_back(
+        {{"target", "_operator.le"},
+         {"inputs",
+          {{{"name", "a"}, {"arg", {{"as_int", 3}}}, {"kind", 1}},
+           {{"name", "b"}, {"arg", {{"as_int", 332041393326771929016.0}}}, {"kind", 1}}}},
+         {"outputs", {{{"as_sym_bool", {{"as_name", "le"}}}}}},
+         {"metadata", EditableJson::object()}});
+    j["graph_module"]["graph"]["sym_bool_values"]["le"] = {
+        {"as_expr", {{"expr_str", "Le(Symbol('u0'), Integer(5))"}}}};
+  }));
+  EXPECT_EQ(program.ranges.at("u0").min, 0);
+  EXPECT_FALSE(program.ranges.at("u0").max);
+  EXPECT_EQ(std::get<double>(program.graph.nodes.back().inputs[1].value.value), 332041393326771929016.0);
+  EXPECT_THAT(refusal(mlp_node([](EditableJson& node) {
+                node["inputs"].push_back({{"name", "b"}, {"arg", {{"as_int", 7.5}}}, {"kind", 1}});
+              })),
+              HasSubstr("where an integer is needed"));
+}
+
 TEST(ProgramFile, ConditionsOnSizesAreOverSymbols) {
   const auto given = [](const char* guard) {
     return parsed(mlp([&](EditableJson& j) {

@@ -186,6 +186,45 @@ class Answers(unittest.TestCase):
             widebench.reduce.mean(rows)
         self.assertEqual(len({len(one) for one in wide(x.abs() + 99)[0].unbind()}), 1)
 
+    def test_numbers_of_axes_of_their_own(self):
+        class Squeezes(torch.nn.Module):
+            def __init__(self, least):
+                super().__init__()
+                self.least = torch.nn.Parameter(torch.tensor(least))
+
+            def forward(self, x):
+                return {"rows": torch.masked_select(x, x > self.least).squeeze(), "plain": x * self.least, "none": None,
+                        "other": torch.nonzero(x > self.least).squeeze()}
+
+        members, x = [Squeezes(least) for least in (-1.0, 6.5, 100.0)], torch.arange(8.0)
+        wide = widebench.compile(members, (x,))
+        for _ in range(3):
+            answers = wide(x)
+            self.assertIsInstance(answers["rows"], widebench.Apart)
+            self.assertEqual([one.dim() for one in answers["rows"].unbind()], [1, 0, 1])
+            self.assertEqual([tuple(one.shape) for one in answers["other"]], [(8,), (), (0,)])
+            self.assertIsNone(answers["none"])
+            for i, member in enumerate(members):
+                own = member(x)
+                for name in ("rows", "plain", "other"):
+                    self.assertTrue(torch.equal(answers[name][i], own[name]))
+            answers["rows"][1].zero_()
+        self.assertTrue(wide.verify().passed)
+        with self.assertRaisesRegex(widebench.Error, "unbind"):
+            widebench.reduce.mean(answers)
+        self.assertEqual(wide(x * 0 + 200)["rows"].shape, (3, 8))  # as many for all again
+        one = widebench.compile(members[1:2], (x,))
+        self.assertEqual(one(x)["rows"].shape, (1,))
+
+        class Alone(Squeezes):
+            def forward(self, x):
+                return super().forward(x)["rows"]
+
+        alone = widebench.compile([Alone(least) for least in (-1.0, 6.5)], (x,))
+        self.assertEqual([tuple(own.shape) for own in alone(x)], [(8,), ()])
+        with self.assertRaisesRegex(Exception, "depends on data|numbers of axes"):
+            torch.compile(alone, backend="eager", fullgraph=True)(x)
+
     def test_reducers(self):
         out = {"a": torch.randn(5, 8, 3), "b": torch.randn(5, 8, 2)}
         reduce = widebench.reduce
