@@ -51,7 +51,7 @@ os.register_at_fork(after_in_child=_exports.__init__)  # the thread is not there
 
 
 def export(module, args, kwargs, dynamic_shapes, place):
-    """The bytes of a .pt2 without weights: a tensor of uint8. Nothing touches the disk."""
+    """The bytes of a .pt2 without weights. Nothing touches the disk."""
     return _exports.run(lambda: _export(module, args, kwargs, dynamic_shapes, place))
 
 
@@ -74,7 +74,7 @@ def _saved(program):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.export.save(program, file)
-    return torch.frombuffer(bytearray(file.getbuffer()), dtype=torch.uint8)
+    return bytearray(file.getbuffer())
 
 
 def _thin(tensor):
@@ -136,9 +136,9 @@ class Program:
     """
 
     def __init__(self, data):
-        self.data = data
+        self.data = torch.frombuffer(data, dtype=torch.uint8)  # not numpy's way, which torch does without
         try:
-            archive = zipfile.ZipFile(io.BytesIO(data.numpy()))
+            archive = zipfile.ZipFile(io.BytesIO(data))
             names = [name for name in archive.namelist() if "/models/" in name and name.endswith(".json")]
             name = names[0] if len(names) == 1 else next(name for name in names if name.endswith("/model.json"))
             module = json.loads(archive.read(name))["graph_module"]

@@ -108,6 +108,17 @@ class Processes(unittest.TestCase):
         result = subprocess.run([sys.executable, "-c", code], cwd=os.path.dirname(os.path.abspath(__file__)), capture_output=True, text=True, timeout=200)
         self.assertEqual((result.returncode, result.stdout.strip()), (0, "cancelled"), result.stderr)
 
+    def test_without_numpy(self):
+        """Torch's wheel does not ask for it."""
+        code = ("import sys; sys.modules['numpy'] = None\n"
+                "import torch, widebench; from support import nets\n"
+                "x, modules = torch.randn(8, 16), nets(3)\n"
+                "wide = widebench.compile(modules, x, config='fast')\n"
+                "torch.testing.assert_close(wide(x)[1], modules[1](x), rtol=1e-4, atol=1e-5)\n"
+                "assert wide.verify() and wide.explain().text and wide.benchmark(rounds=2).svg\n")
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=os.path.dirname(os.path.abspath(__file__)), capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_import(self):
         code = ("import time, torch; begin = time.perf_counter(); import widebench; print(time.perf_counter() - begin)\n"
                 "assert not widebench._library.ops.uses_tensor_memory()")
