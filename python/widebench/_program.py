@@ -131,6 +131,8 @@ class Program:
     ----------
     weights : list of str
         Names of parameters, buffers and tensor constants that the graph reads.
+    weight_dtypes : set of torch.dtype
+        Of these.
     in_spec, out_spec : TreeSpec
         Of ``(args, kwargs)`` and of what the model returns.
     """
@@ -151,7 +153,7 @@ class Program:
             raise Error("load", f"this is no program of torch.export.save ({error}); export the model again") from error
         graph, specs = module["graph"], module["signature"]
         tensors, self._numbers = graph["tensor_values"], graph["sym_int_values"]
-        self.weights, self._leaves = [], []
+        self.weights, self.weight_dtypes, self._leaves = [], set(), []
         for spec in specs["input_specs"]:
             kind, value = next(iter(spec.items()))
             if kind == "user_input":
@@ -162,6 +164,7 @@ class Program:
                 name = value.get(kind + "_name")
                 if name is not None and kind != "custom_obj":
                     self.weights.append(name)
+                    self.weight_dtypes.add(_DTYPES.get(tensors[value["arg"]["name"]]["dtype"], torch.float32))
         self.persistent = {spec["buffer"]["buffer_name"]: spec["buffer"]["persistent"] for spec in specs["input_specs"] if "buffer" in spec}
         self._inputs = [leaf for leaf in self._leaves if isinstance(leaf, dict)]
         self._outputs = []  # a tensor's meta, or a function of sizes

@@ -27,6 +27,32 @@ class Members(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "size mismatch for 0.0.bias"):
             outer.load_state_dict({**state, "0.0.bias": torch.zeros(3)})
 
+    def test_state_that_does_not_fit_changes_nothing(self):
+        modules = nets(3)
+        wide = widebench.compile(modules, X, config=FAST)
+        state, before = wide.state_dict(), wide(X)
+        other = {name: tensor + 1 for name, tensor in state.items()}
+        for bad, word in (({}, "0.bias|0.weight"), ({**other, "more": torch.zeros(3)}, "more"), ({n: t[:2] for n, t in other.items()}, r"\[2, 32"),
+                          ({n: t[:, :1] for n, t in other.items()}, r"\[3, 1"), ({n: t.double() for n, t in other.items()}, "float64|Double|double")):
+            with self.assertRaisesRegex(widebench.Error, word) as caught:
+                wide.load_state_dict(bad)
+            self.assertEqual(caught.exception.stage, "load")
+            self.assertTrue(torch.equal(wide(X), before))
+        wide.load_state_dict({"0.bias": other["0.bias"], "more": torch.zeros(3)}, strict=False)
+        with torch.no_grad():
+            modules[2][0].bias.add_(1)
+        close(self, wide(X)[2], modules[2](X))
+
+    def test_no_conversion_is_left_out_silently(self):
+        wide = widebench.compile(nets(3), X, config=FAST)
+        before = wide(X)
+        for convert in (lambda m: m.half(), lambda m: m.double(), lambda m: m.to("meta"), lambda m: m.to(torch.bfloat16)):
+            for model in (wide, torch.nn.Sequential(wide)):
+                with self.assertRaisesRegex(widebench.Error, "compile them again"):
+                    convert(model)
+        self.assertIs(wide.to("cpu").float().cpu(), wide)
+        self.assertTrue(torch.equal(wide(X), before))
+
     def test_in_place_changes_are_noticed(self):
         modules = nets(3)
         wide = widebench.compile(modules, X, config=FAST)
