@@ -35,10 +35,9 @@ class Architecture:
     def _compare_graphs(self, model, own, name, place):
         both = own is not None and self.signature is not None
         hint = f" ({_members.first_difference(self.signature, own)})" if both else ""
-        data = export(model, self.args, self.kwargs, self.dynamic_shapes, place)
+        other = Program(export(model, self.args, self.kwargs, self.dynamic_shapes, place))
         with translating():
-            difference = ops.difference(self.program.data, data, name)
-        other = Program(data)
+            difference = ops.difference(self.program.data, other.data, name)
         if not difference and (other.out_spec != self.program.out_spec or other.in_spec != self.program.in_spec):
             difference = "its inputs or outputs are built otherwise"
         if difference:

@@ -142,7 +142,7 @@ def from_files(model: str | os.PathLike[str], checkpoints: Iterable[str | os.Pat
     _warn(warnings_)
     try:
         with open(model, "rb") as file:
-            program = Program(torch.frombuffer(bytearray(file.read()), dtype=torch.uint8))
+            program = Program(bytearray(file.read()))
     except BaseException:
         ops.destroy(handle)
         raise

@@ -64,9 +64,32 @@ class Fleet:
         return complete
 
     def load_state_dict(self, state_dict: Mapping[str, torch.Tensor], strict: bool = True, assign: bool = False) -> None:
-        """The reverse of ``state_dict()``: tensors ``[N, ...]``."""
-        for i in range(len(self)):
-            self.load_member(i, {name: tensor[i] for name, tensor in state_dict.items()})
+        """The reverse of ``state_dict()``: tensors ``[N, ...]``. All is checked before anything is taken.
+
+        Parameters
+        ----------
+        strict : bool
+            Refuse names that are missing or unknown; otherwise what is missing stays, and what is unknown is left out.
+        assign : bool
+            As in ``torch.nn.Module``; tensors are copied in either case.
+        """
+        members = [self._tensors(i) for i in range(len(self))]
+        known = self._with_ties(members[0])
+        if strict:
+            missing = [name for name in known if self._in_state_dict(name) and name not in state_dict]
+            unknown = [name for name in state_dict if name not in known]
+            if missing or unknown:
+                what = f"lacks '{missing[0]}'" if missing else f"has '{unknown[0]}', which the model lacks"
+                raise Error("load", f"the state dict {what}; give one of all members, or strict=False", "state_dict")
+        given = {name: tensor for name, tensor in state_dict.items() if name in known}
+        for name, tensor in given.items():
+            wanted = (len(self), *known[name].shape)
+            if tuple(tensor.shape) != wanted:
+                raise Error("load", f"tensor '{name}': is {list(tensor.shape)}, the members' is {list(wanted)}; give one of all members", name)
+        brought = [{name: given[name][i].detach().clone() if name in given else own[name] for name in self._weights()}
+                   for i, own in enumerate(members)]
+        self._replace(self.names, [-1] * len(self), brought)
+        self._sources = [None] * len(self)
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
         """As a part of a module whose ``load_state_dict()`` is called."""
@@ -79,7 +102,7 @@ class Fleet:
             if tensor.shape != known[name].shape:
                 error_msgs.append(f"size mismatch for {prefix}{name}: {tuple(tensor.shape)} is given, the wide model has {tuple(known[name].shape)}.")
         if given and not error_msgs:
-            self.load_state_dict(given)
+            self.load_state_dict(given, strict=False)
 
     def load_member(self, member: int | str, state_dict: Mapping[str, torch.Tensor]) -> None:
         """Takes a state dict in place of a member's weights, by the plans that there are. Names it lacks stay as they were."""

@@ -51,7 +51,7 @@ os.register_at_fork(after_in_child=_exports.__init__)  # the thread is not there
 
 
 def export(module, args, kwargs, dynamic_shapes, place):
-    """The bytes of a .pt2 without weights: a tensor of uint8. Nothing touches the disk."""
+    """The bytes of a .pt2 without weights. Nothing touches the disk."""
     return _exports.run(lambda: _export(module, args, kwargs, dynamic_shapes, place))
 
 
@@ -74,7 +74,7 @@ def _saved(program):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.export.save(program, file)
-    return torch.frombuffer(bytearray(file.getbuffer()), dtype=torch.uint8)
+    return bytearray(file.getbuffer())
 
 
 def _thin(tensor):
@@ -131,14 +131,16 @@ class Program:
     ----------
     weights : list of str
         Names of parameters, buffers and tensor constants that the graph reads.
+    weight_dtypes : set of torch.dtype
+        Of these.
     in_spec, out_spec : TreeSpec
         Of ``(args, kwargs)`` and of what the model returns.
     """
 
     def __init__(self, data):
-        self.data = data
+        self.data = torch.frombuffer(data, dtype=torch.uint8)  # not numpy's way, which torch does without
         try:
-            archive = zipfile.ZipFile(io.BytesIO(data.numpy()))
+            archive = zipfile.ZipFile(io.BytesIO(data))
             names = [name for name in archive.namelist() if "/models/" in name and name.endswith(".json")]
             name = names[0] if len(names) == 1 else next(name for name in names if name.endswith("/model.json"))
             module = json.loads(archive.read(name))["graph_module"]
@@ -151,7 +153,7 @@ class Program:
             raise Error("load", f"this is no program of torch.export.save ({error}); export the model again") from error
         graph, specs = module["graph"], module["signature"]
         tensors, self._numbers = graph["tensor_values"], graph["sym_int_values"]
-        self.weights, self._leaves = [], []
+        self.weights, self.weight_dtypes, self._leaves = [], set(), []
         for spec in specs["input_specs"]:
             kind, value = next(iter(spec.items()))
             if kind == "user_input":
@@ -162,6 +164,7 @@ class Program:
                 name = value.get(kind + "_name")
                 if name is not None and kind != "custom_obj":
                     self.weights.append(name)
+                    self.weight_dtypes.add(_DTYPES.get(tensors[value["arg"]["name"]]["dtype"], torch.float32))
         self.persistent = {spec["buffer"]["buffer_name"]: spec["buffer"]["persistent"] for spec in specs["input_specs"] if "buffer" in spec}
         self._inputs = [leaf for leaf in self._leaves if isinstance(leaf, dict)]
         self._outputs = []  # a tensor's meta, or a function of sizes

@@ -111,6 +111,16 @@ class Wide(Fleet, torch.nn.Module):
     def __reduce_ex__(self, protocol: Any) -> Any:  # copy.copy(), copy.deepcopy(), pickle, torch.save()
         raise Error("usage", "a wide model is not copied or pickled; keep state_dict() or unpack(), and compile the members again", "copy")
 
+    def _apply(self, fn: Any, recurse: bool = True) -> "Wide":  # to(), half(), cuda(), … also of a module around
+        weights = self._program.weight_dtypes
+        for dtype in weights:
+            probe = torch.empty(0, dtype=dtype, device="cpu")
+            made = fn(probe)
+            if made.dtype != dtype or made.device != probe.device:
+                raise Error("usage", f"a wide model stays of the dtypes and on the device of its members, not {made.dtype} on {made.device}; "
+                                     "convert the members and compile them again", "to")
+        return self
+
     def extra_repr(self) -> str:
         return f"{len(self)} members, mode={self.config.mode!r}"
 

@@ -1,0 +1,45 @@
+"""Under torch.compile and torch.export."""
+import unittest
+
+from support import close, nets, torch, widebench
+
+FAST = "fast"
+X = torch.randn(8, 16)
+
+
+class Compiled(unittest.TestCase):
+    def test_no_graph_break(self):
+        wide = widebench.compile(nets(3), X, config=FAST)
+        around = torch.compile(lambda x: wide(x * 2).mean(0) + 1, fullgraph=True, backend="aot_eager")
+        close(self, around(X), wide(X * 2).mean(0) + 1)
+        around(X.clone().requires_grad_())
+        close(self, around(X), wide(X * 2).mean(0) + 1)
+
+    def test_inductor(self):
+        wide = widebench.compile(nets(3), X, config=FAST)
+        close(self, torch.compile(lambda x: wide(x * 2).sin(), fullgraph=True)(X), wide(X * 2).sin())
+
+    def test_dynamic(self):
+        wide = widebench.compile(nets(3), (X,), dynamic_shapes=({0: torch.export.Dim("batch", min=2, max=64)},), config=FAST)
+        around = torch.compile(lambda x: wide(x).sum(), fullgraph=True, backend="aot_eager", dynamic=True)
+        for batch in (4, 7, 9):
+            x = torch.randn(batch, 16)
+            close(self, around(x), wide(x).sum())
+
+    def test_export(self):
+        class Around(torch.nn.Module):
+            def __init__(self, wide):
+                super().__init__()
+                self.wide = wide
+
+            def forward(self, x):
+                return self.wide(x).mean(0)
+
+        wide = widebench.compile(nets(3), X, config=FAST)
+        program = torch.export.export(Around(wide), (X,))
+        self.assertIn("widebench.forward", str(program.graph))
+        close(self, program.module()(X), wide(X).mean(0))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,172 @@
+"""Members that come, go and change; their state."""
+import gc
+import unittest
+
+from support import close, net, nets, same_as_modules, torch, widebench
+from widebench._library import ops
+
+FAST = "fast"
+X = torch.randn(8, 16)
+
+
+class Members(unittest.TestCase):
+    def test_part_of_a_module(self):
+        modules = nets(3)
+        outer = torch.nn.Sequential(widebench.compile(modules, X, config=FAST), torch.nn.Linear(4, 2))
+        state = {name: tensor.clone() for name, tensor in outer.state_dict().items()}
+        before = outer(X)
+        state["0.0.weight"][1] += 1
+        outer.load_state_dict(state)
+        close(self, outer[0](X)[0], modules[0](X))
+        self.assertFalse(torch.equal(outer(X)[1], before[1]))
+        close(self, outer(X)[2], before[2])
+        with self.assertRaisesRegex(RuntimeError, "0.nothing"):
+            outer.load_state_dict({**state, "0.nothing": torch.zeros(1)})
+        with self.assertRaisesRegex(RuntimeError, "Missing.*0.0.bias"):
+            outer.load_state_dict({name: tensor for name, tensor in state.items() if name != "0.0.bias"})
+        with self.assertRaisesRegex(RuntimeError, "size mismatch for 0.0.bias"):
+            outer.load_state_dict({**state, "0.0.bias": torch.zeros(3)})
+
+    def test_state_that_does_not_fit_changes_nothing(self):
+        modules = nets(3)
+        wide = widebench.compile(modules, X, config=FAST)
+        state, before = wide.state_dict(), wide(X)
+        other = {name: tensor + 1 for name, tensor in state.items()}
+        for bad, word in (({}, "0.bias|0.weight"), ({**other, "more": torch.zeros(3)}, "more"), ({n: t[:2] for n, t in other.items()}, r"\[2, 32"),
+                          ({n: t[:, :1] for n, t in other.items()}, r"\[3, 1"), ({n: t.double() for n, t in other.items()}, "float64|Double|double")):
+            with self.assertRaisesRegex(widebench.Error, word) as caught:
+                wide.load_state_dict(bad)
+            self.assertEqual(caught.exception.stage, "load")
+            self.assertTrue(torch.equal(wide(X), before))
+        wide.load_state_dict({"0.bias": other["0.bias"], "more": torch.zeros(3)}, strict=False)
+        with torch.no_grad():
+            modules[2][0].bias.add_(1)
+        close(self, wide(X)[2], modules[2](X))
+
+    def test_no_conversion_is_left_out_silently(self):
+        wide = widebench.compile(nets(3), X, config=FAST)
+        before = wide(X)
+        for convert in (lambda m: m.half(), lambda m: m.double(), lambda m: m.to("meta"), lambda m: m.to(torch.bfloat16)):
+            for model in (wide, torch.nn.Sequential(wide)):
+                with self.assertRaisesRegex(widebench.Error, "compile them again"):
+                    convert(model)
+        self.assertIs(wide.to("cpu").float().cpu(), wide)
+        self.assertTrue(torch.equal(wide(X), before))
+
+    def test_in_place_changes_are_noticed(self):
+        modules = nets(3)
+        wide = widebench.compile(modules, X, config=FAST)
+        optimizer = torch.optim.SGD(modules[1].parameters(), lr=0.1)
+        modules[1](X).sum().backward()
+        optimizer.step()
+        with self.assertRaises(widebench.Error) as caught:
+            wide(X)
+        self.assertEqual(caught.exception.stage, "stale")
+        self.assertIn("member1", caught.exception.place)
+        self.assertIn("refresh()", caught.exception.advice)
+        wide.refresh()
+        same_as_modules(self, wide, modules, X)
+        follows = widebench.compile(modules, X, config=widebench.Config.fast(stale="refresh"))
+        with torch.no_grad():
+            modules[0][0].weight.mul_(2)
+        same_as_modules(self, follows, modules, X)
+
+    def test_add_drop_replace(self):
+        modules = nets(4)
+        wide = widebench.compile(modules[:3], X, config=widebench.Config(seconds=2))
+        wide.add(modules[3])
+        same_as_modules(self, wide, modules, X)
+        wide.drop("member1")
+        modules.pop(1)
+        same_as_modules(self, wide, modules, X)
+        modules[2] = net()
+        wide.replace(2, modules[2])
+        same_as_modules(self, wide, modules, X)
+        self.assertEqual(wide.names, ["member0", "member2", "member3"])
+        with torch.no_grad():  # also of members that stayed
+            modules[0][0].weight.add_(1)
+        self.assertRaisesRegex(widebench.Error, "member0", wide, X)
+
+    def test_replacing_measures_nothing(self):
+        wide = widebench.compile(nets(5), torch.randn(9, 16), config=widebench.Config(seconds=3))
+        before = [(row["op"], row["strategy"]) for row in wide.explain().rows]
+        wide.replace(1, net())
+        explained = wide.explain()
+        self.assertEqual([(row["op"], row["strategy"]) for row in explained.rows], before)
+        self.assertLess(explained.facts["tuning_milliseconds"], 100)
+
+    def test_state(self):
+        modules = nets(3)
+        wide = widebench.compile(modules, X, config=FAST)
+        for i, module in enumerate(modules):
+            state = wide.state_dict(i)
+            self.assertEqual(set(state), set(module.state_dict()))
+            for name, tensor in module.state_dict().items():
+                self.assertTrue(torch.equal(state[name], tensor))
+        same_as_modules(self, wide, wide.unpack(), X)
+        other = net()
+        wide.load_member(1, other.state_dict())
+        modules[1] = other
+        same_as_modules(self, wide, modules, X)
+        whole = wide.state_dict()
+        self.assertEqual(whole["0.weight"].shape, (3, 32, 16))
+        fresh = widebench.compile(nets(3), X, config=FAST)
+        fresh.load_state_dict(whole)
+        same_as_modules(self, fresh, modules, X)
+
+    def test_written_buffers(self):
+        def model():
+            return torch.nn.Sequential(torch.nn.Linear(16, 6), torch.nn.BatchNorm1d(6)).train()
+
+        modules = [model() for _ in range(3)]
+        wide = widebench.compile(modules, X, config=FAST)
+        for _ in range(2):
+            got = wide(X)
+            expected = [module(X) for module in modules]
+        for i, module in enumerate(modules):
+            close(self, got[i], expected[i].detach())
+            close(self, wide.state_dict(i)["1.running_mean"], module[1].running_mean)
+            close(self, wide.unpack()[i][1].running_var, module[1].running_var)
+
+    def test_tied_and_constant(self):
+        class Tied(torch.nn.Module):
+            def __init__(self, seed):
+                super().__init__()
+                self.a, self.b = torch.nn.Linear(16, 16), torch.nn.Linear(16, 16)
+                self.b.weight = self.a.weight
+                self.shift = torch.full((16,), float(seed))  # an attribute, no parameter
+
+            def forward(self, x):
+                return self.b(self.a(x)) + self.shift + torch.tensor([1.0])
+
+        modules = [Tied(i).eval() for i in range(3)]
+        wide = widebench.compile(modules, X, config=FAST)
+        same_as_modules(self, wide, modules, X)
+        unpacked = wide.unpack()
+        same_as_modules(self, wide, unpacked, X)
+        self.assertIs(unpacked[1].a.weight, unpacked[1].b.weight)
+        self.assertEqual(set(wide.state_dict(0)), set(modules[0].state_dict()))
+
+    def test_nothing_leaks(self):
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * 4096
+
+        modules = nets(3, width=512)
+        gc.collect()
+        alive, sizes = ops.models_alive(), []
+        for i in range(60):
+            wide = widebench.compile(modules, X, config=FAST)
+            wide(X)
+            wide.refresh()
+            wide(X)
+            del wide
+            gc.collect()
+            if i in (29, 59):
+                sizes.append(resident())
+        self.assertEqual(ops.models_alive(), alive)
+        self.assertLess(sizes[1] - sizes[0], 8 << 20)
+
+
+if __name__ == "__main__":
+    unittest.main()

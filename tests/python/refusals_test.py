@@ -1,0 +1,119 @@
+"""What is refused, in one line that says what to do."""
+import copy
+import dataclasses
+import pickle
+import tempfile
+import unittest
+
+from support import net, nets, same_as_modules, torch, widebench
+
+FAST = "fast"
+X = torch.randn(8, 16)
+
+
+@dataclasses.dataclass
+class Unnamed:
+    logits: torch.Tensor
+
+
+torch.export.register_dataclass(Unnamed)
+
+
+class Own(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(16))
+
+    def forward(self, x):
+        return x * self.weight
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, stage, words, call, *args, **kwargs):
+        with self.assertRaises(widebench.Error) as caught:
+            call(*args, **kwargs)
+        self.assertEqual(caught.exception.stage, stage)
+        for word in words:
+            self.assertIn(word, str(caught.exception))
+        self.assertNotIn("\n", str(caught.exception))
+        return caught.exception
+
+    def test_other_architectures(self):
+        compile = widebench.compile
+        error = self.refused("load", ["tanh", "relu", "member2"], compile, [*nets(2), net(activation=torch.nn.Tanh)], X)
+        self.assertEqual(error.place, "member2")
+        self.refused("load", ["odd", "32, 16", "33, 16"], compile, [net(), net(width=33)], X, names=["even", "odd"])
+        dropped = [torch.nn.Sequential(torch.nn.Linear(16, 4), torch.nn.Dropout(p)) for p in (0.1, 0.2)]
+        self.refused("load", ["member1", "0.2"], compile, dropped, X)
+        eps = [torch.nn.LayerNorm(16, eps=eps) for eps in (1e-5, 1e-6)]
+        self.refused("load", ["member1"], compile, eps, X)
+        half = [net(), net().to(torch.float64)]
+        self.refused("load", ["member1"], compile, half, X)
+
+    def test_dataclasses_without_a_name_in_files(self):
+        class Wrapped(torch.nn.Linear):
+            def forward(self, x):
+                return Unnamed(super().forward(x))
+
+        self.refused("export", ["serialized_type_name=", "member0"], widebench.compile, [Wrapped(16, 4)], X)
+
+    def test_copies(self):
+        wide = widebench.compile(nets(2), X, config=FAST)
+        for copied in (copy.copy, copy.deepcopy, pickle.dumps, lambda model: copy.deepcopy(torch.nn.Sequential(model))):
+            self.refused("usage", ["state_dict()"], copied, wide)
+
+    def test_unknown_settings_are_exported(self):
+        def with_table(scale):
+            model = torch.nn.Sequential(torch.nn.Linear(16, 4)).eval()
+            model.table = object.__new__(type("Slots", (), {"__slots__": ("scale",)}))
+            model.table.scale = scale
+            model.forward = lambda x: torch.nn.Sequential.forward(model, x) * model.table.scale
+            return model
+
+        modules = [with_table(2.0), with_table(2.0)]
+        same_as_modules(self, widebench.compile(modules, X, config=FAST), modules, X)
+        self.refused("load", ["3.0", "2.0"], widebench.compile, [with_table(2.0), with_table(3.0)], X)
+
+    def test_usage(self):
+        compile = widebench.compile
+        self.refused("usage", ["n="], compile, net(), X)
+        self.refused("usage", ["at least one"], compile, [], X)
+        self.refused("usage", ["modules"], compile, [3], X)
+        self.refused("usage", ["names"], compile, nets(2), X, names=["a", "a"])
+        self.refused("usage", ["there are"], compile, nets(2), X, config="slow")
+        self.refused("usage", ["mode"], compile, nets(2), X, mode="fastest")
+        self.refused("plan", ["grouped_typo"], compile, nets(2), X, config=widebench.Config.fast(strategy="grouped_typo"))
+        self.refused("usage", ["init="], compile, torch.nn.PReLU() if not hasattr(torch.nn.PReLU, "reset_parameters") else Own(), X, n=2)
+
+    def test_inputs(self):
+        wide = widebench.compile(nets(3), X, config=FAST)
+        self.refused("run", ["example"], wide, X, X)
+        self.refused("run", ["example"], wide, x=X)
+        self.refused("run", ["tensor"], wide, 3)
+        self.refused("run", ["input.0"], wide, torch.randn(9, 16))
+        self.refused("run", ["input.0"], wide, X.double())
+        mapped = widebench.compile(nets(3), X, in_dims=0, config=FAST)
+        self.refused("run", ["4 members", "3"], mapped, torch.randn(4, 8, 16))
+
+    def test_what_export_refuses(self):
+        class Branch(torch.nn.Module):
+            def forward(self, x):
+                return x if x.sum().item() > 0 else -x
+
+        error = self.refused("export", ["member0"], widebench.compile, [Branch()], X)
+        self.assertTrue(error.advice)
+
+    def test_files(self):
+        self.refused("load", ["nowhere.pt2"], widebench.from_files, "nowhere.pt2")
+        with tempfile.NamedTemporaryFile(suffix=".pt2") as file:
+            file.write(b"no program")
+            file.flush()
+            self.refused("load", [file.name], widebench.from_files, file.name)
+
+    def test_errors_pickle(self):
+        error = pickle.loads(pickle.dumps(widebench.Error("run", "input.0: is wrong; mend it")))
+        self.assertEqual((error.stage, error.place, error.advice), ("run", "input.0", "mend it"))
+
+
+if __name__ == "__main__":
+    unittest.main()
