@@ -1,11 +1,14 @@
 """A fleet of LoRA fine-tunes: eight adapters on one transformer, whose own weights are the same for all and kept once."""
 import copy
+import sys
 
 import torch
 
 import widebench
 
-D, N = 192, 8
+D = 192
+N, BATCH, LENGTH = map(int, sys.argv[1:4] or (8, 1, 16))  # members, prompts of each, tokens of a prompt
+RIVALS = sys.argv[4:] or ("eager", "vmap")  # also: compile, "vmap compile"
 
 
 class LoRA(torch.nn.Module):
@@ -45,12 +48,12 @@ for customer in range(N):
                 weight.copy_(torch.randn_like(weight) * 0.05)  # stands for training
     fleet.append(tuned)
 
-tokens = torch.randint(0, 256, (1, 16))  # a prompt of 16 tokens for each member
+tokens = torch.randint(0, 256, (BATCH, LENGTH))
 wide = widebench.compile(fleet, tokens, in_dims=0)
-prompts = torch.stack([torch.randint(0, 256, (1, 16)) for _ in range(N)])
+prompts = torch.stack([torch.randint(0, 256, (BATCH, LENGTH)) for _ in range(N)])
 print("logits:", tuple(wide(prompts).shape), "for", N, "members")
 print("as alone:", all(torch.allclose(wide(prompts)[i], model(prompts[i]), atol=1e-4) for i, model in enumerate(fleet)))
 each = sum(weight.numel() * 4 for weight in gpt.parameters())
 print(f"weights: {wide.explain().facts['weight_bytes'] / 1e6:.1f} MB wide, {N * each / 1e6:.1f} MB apart")
 print("proved:", wide.verify(prompts).passed)
-print(wide.benchmark(prompts, rivals=("eager", "vmap"), rounds=30))
+print(wide.benchmark(prompts, rivals=RIVALS, rounds=30))

@@ -156,10 +156,11 @@ class Benchmark:
         return statistics.median(ratios), medians[25], medians[974]
 
     def __str__(self) -> str:
-        lines = [f"wide      {statistics.median(self.times['wide']) * 1e6:10.1f} us"]
+        width = max(8, *map(len, self.times))
+        lines = [f"{'wide':<{width}}  {statistics.median(self.times['wide']) * 1e6:10.1f} us"]
         for rival in self.times:
             if rival != "wide":
-                lines.append(f"{rival:<8}  {statistics.median(self.times[rival]) * 1e6:10.1f} us   wide is "
+                lines.append(f"{rival:<{width}}  {statistics.median(self.times[rival]) * 1e6:10.1f} us   wide is "
                              "{:.2f}x [{:.2f}, {:.2f}]".format(*self.speedup(rival)))
         return "\n".join(lines)
 
@@ -191,8 +192,10 @@ def benchmark(wide, tensors, rivals, rounds):
             contenders[rival] = lambda: [module(*args, **kwargs) for module, (args, kwargs) in zip(faster, calls)]
         elif rival == "vmap":
             contenders[rival] = _vmapped(wide, modules, tensors)
+        elif rival == "vmap compile":
+            contenders[rival] = torch.compile(_vmapped(wide, modules, tensors))
         else:
-            raise Error("usage", f"the rival {rival!r} does not exist; there are eager, vmap and compile", "rivals")
+            raise Error("usage", f"the rival {rival!r} does not exist; there are eager, compile, vmap and 'vmap compile'", "rivals")
     times = {name: [] for name in contenders}
     draw = random.Random(0)
     with torch.no_grad():

@@ -189,7 +189,7 @@ class Wide(Fleet, torch.nn.Module):
         ----------
         rivals : sequence of str
             ``"eager"``: a loop over the modules; ``"vmap"``: ``torch.vmap`` over stacked weights; ``"compile"``: each module
-            by ``torch.compile``, a loop over them.
+            by ``torch.compile``, a loop over them; ``"vmap compile"``: that ``vmap`` by ``torch.compile``.
         rounds : int
             How many; each contender's calls in one take at least a millisecond.
 
