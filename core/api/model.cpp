@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -198,6 +199,9 @@ class WideModel::State {
                           "not live on in it; make the model in this process, or start processes by 'spawn'");
       }
       const std::lock_guard lock(mutex);
+      // A model computes in its own types: what kernels a plan chose does not decide which of its products
+      // an autocast around the call would turn into others.
+      const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
       return body(inputs_of(given));
     });
   }

@@ -68,10 +68,15 @@ def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: t
 
     Notes
     -----
+    A call computes in the types of the members' own forward(); an autocast around it changes nothing.
+
     Two members are of one architecture where classes, settings and the shapes of their tensors are equal. Where that
     cannot be told by comparison, as for a module with a table of its own, the member is exported and its graph compared.
     """
     config = _config(config, mode)
+    if torch.is_autocast_enabled("cpu"):
+        raise Error("usage", "compile() is called under torch.autocast, which torch.export does not record: the wide model would "
+                             "compute in other types than its members; call it outside, and put autocast into their forward()", "models")
     if isinstance(example_args, torch.Tensor):
         example_args = (example_args,)
     example_kwargs = dict(example_kwargs or {})

@@ -140,6 +140,34 @@ class Answers(unittest.TestCase):
         torch.manual_seed(13)
         close(self, wide.state_dict(2)["0.weight"], torch.nn.Linear(16, 32).weight.detach())
 
+    def test_autocast_around_a_call_changes_nothing(self):
+        modules = nets(3)
+        for config in (FAST, widebench.Config(seconds=1)):
+            wide = widebench.compile(modules, (X,), config=config)
+            own = wide(X)
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                self.assertTrue(torch.equal(wide(X), own))
+                self.assertTrue(wide.verify().passed)
+                inside = torch.compile(lambda x: wide(x) + 1, backend="eager", fullgraph=True)(X)
+            self.assertTrue(torch.equal(inside, own + 1))
+        with torch.autocast("cpu"), self.assertRaisesRegex(widebench.Error, "outside"):
+            widebench.compile(modules, (X,))
+
+        class Casts(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(16, 4)
+
+            def forward(self, x):
+                with torch.autocast("cpu", dtype=torch.bfloat16):
+                    return self.layer(x)
+
+        modules = [Casts() for _ in range(3)]
+        wide = widebench.compile(modules, (X,), config=FAST)
+        self.assertEqual(wide(X).dtype, torch.bfloat16)
+        with torch.autocast("cpu", dtype=torch.float16):
+            self.assertTrue(torch.equal(wide(X)[1].float(), modules[1](X).float()))
+
     def test_sizes_of_their_own(self):
         class Picks(torch.nn.Module):
             def __init__(self, least):
