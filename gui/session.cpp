@@ -40,7 +40,7 @@ std::optional<double> Session::estimated_us(const NodeView& node) const {
   const auto wanted = chosen(wish, node);
   const auto* now = model->find(node.name);
   if (now == nullptr || wanted == chosen(model->wish, node) || wanted == now->strategy) return std::nullopt;
-  const auto* found = offers(node);
+  const auto* found = offers(node.name);
   const auto& offer = found != nullptr ? *found : *now;
   if (wanted == "auto" || wanted == offer.strategy) return offer.microseconds;
   for (const auto& other : offer.alternatives) {  // fastest first
@@ -67,7 +67,7 @@ Try Session::estimated() const {
     const auto then = now != nullptr ? estimated_us(*now) : std::nullopt;
     if (!then) continue;
     const auto wanted = chosen(wish, *now);
-    const auto* offer = offers(*now);
+    const auto* offer = offers(node.name);
     node.strategy = wanted == "auto" && offer != nullptr ? offer->strategy : wanted;
     node.microseconds = *then, node.layout.clear(), node.estimate = true;
   }

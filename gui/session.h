@@ -43,12 +43,8 @@ struct Session {
   /// What is chosen and not built yet, as a try.
   Try estimated() const;
   bool edited() const { return model && !(wish == model->wish); }
-  /// The node as AUTO sees it, with all it could be run by; null where there is none, as where AUTO made
-  /// something else of it: a group is not the operator that bears its name in another mode.
-  const NodeView* offers(const NodeView& node) const {
-    const auto* found = planned ? planned->find(node.name) : nullptr;
-    return found && found->op == node.op ? found : nullptr;
-  }
+  /// The node as AUTO sees it, with all it could be run by; null where there is none.
+  const NodeView* offers(const std::string& node) const { return planned ? planned->find(node) : nullptr; }
 };
 
 /// The plan of an open model as a file, for other processes; the same file for the same plan. Throws

@@ -183,7 +183,7 @@ void draw_inspector(Workbench& bench, const Ui& ui) {
   ImGui::TextUnformatted(gives.c_str());
   ImGui::PopTextWrapPos();
   if (node->choosable()) {
-    const auto* offers = bench.session.offers(*node);
+    const auto* offers = bench.session.offers(node->name);
     if (chosen(bench.session.wish, *node) != chosen(bench.session.model->wish, *node)) {
       auto text = chosen(bench.session.wish, *node) + " is wanted, but not built yet";
       if (const auto then = bench.session.estimated_us(*node))

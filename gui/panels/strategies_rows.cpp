@@ -96,7 +96,7 @@ void draw_by_node(StrategiesPanel& panel, Session& session, const Ui& ui) {
   panel.shown_node = ui.selection.node;
   for (const auto& node : session.model->graph) {
     if (!node.choosable() || !matches(node, panel.filter)) continue;
-    const auto* offers = session.offers(node);
+    const auto* offers = session.offers(node.name);
     if (!offers) offers = &node;
     ImGui::PushID(node.name.c_str());
     ImGui::TableNextRow();
@@ -174,7 +174,7 @@ std::map<std::string, KindRow> kinds_of(const Session& session, const std::strin
   for (const auto& node : session.model->graph) {
     if (!node.choosable() || !matches(node, filter)) continue;
     auto& row = rows[node.kind];
-    const auto* found = session.offers(node);
+    const auto* found = session.offers(node.name);
     const auto& offers = found ? *found : node;
     if (row.nodes++ == 0) {
       row.merged = offers;
