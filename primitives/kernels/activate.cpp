@@ -13,8 +13,8 @@
 #include "primitives/kernels/clones.h"
 #include "primitives/kernels/functions.h"
 
-// `x` and `y` may be the same, each number before the next: without this, loops that work in place are not
-// vectors, as the compiler sees that their memory overlaps.
+// `x` and `y` may be the same or lie apart, and nothing between: the loops need not ask at each call whether
+// they overlap.
 #define WIDE_IN_PLACE _Pragma("GCC ivdep")
 
 namespace wide::kernels {
