@@ -127,13 +127,6 @@ void spread(c10::IValue value, std::vector<c10::IValue>& results) {
   }
 }
 
-// ATen copies what they write into by its strides, so that elements that lie on one another (of `unfold`) are
-// all written; the tensor that is meant is a copy, which stages have left out.
-bool scatters_into_view(std::string_view op) {
-  return op == "aten.select_scatter.default" || op == "aten.slice_scatter.default" ||
-         op == "aten.diagonal_scatter.default";
-}
-
 }  // namespace
 
 std::optional<c10::OperatorHandle> find_operator(std::string_view op) {
@@ -232,7 +225,6 @@ PreparedCall::PreparedCall(const Node& node) {
   }
   op_ = find_operator(node.op);
   if (!op_) throw Error("capture", node.op + ": unknown operator, no library registers it");
-  scatters_into_view_ = scatters_into_view(node.op);
   const auto& schema = op_->schema().arguments();
   if (node.arguments.size() != schema.size()) {
     throw Error("capture", node.op + ": " + std::to_string(node.arguments.size()) +
@@ -286,11 +278,6 @@ void PreparedCall::run(std::span<const c10::IValue> operands, std::vector<c10::I
   if (!op_) {
     results.push_back(run_scalar_op(scalar_op_, stack));
     return;
-  }
-  if (scatters_into_view_ && stack[0].isTensor()) {
-    const auto& tensor = stack[0].toTensor();
-    if (tensor.defined() && !tensor.is_nested() && !tensor.is_non_overlapping_and_dense())
-      stack[0] = tensor.contiguous();
   }
   op_->callBoxed(&stack);
   for (auto& value : stack) spread(std::move(value), results);

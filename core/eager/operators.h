@@ -63,7 +63,6 @@ class PreparedCall {
     std::vector<c10::IValue> constants;
   };
   std::optional<c10::OperatorHandle> op_;
-  bool scatters_into_view_ = false;
   std::shared_ptr<const HigherOrderCall> higher_order_;
   std::string scalar_op_;
   std::vector<c10::IValue> stack_;

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <unordered_map>
 
@@ -28,7 +29,8 @@ constexpr std::string_view kStage = "functionalize";
 // Every value is a root with memory of its own, or derives from a parent by a view node. A write replaces the
 // root's current value and raises its version; a derived value with an older version is computed again from
 // its parent when it is used next. A write through a view is first carried to the parent by the view's
-// inverse.
+// inverse. Where a view in between has none (elements of `unfold` lie on one another), all views from that
+// one on are taken of a copy, and written.
 class Functionalizer {
  public:
   explicit Functionalizer(const Specialized& specialized)
@@ -71,6 +73,12 @@ class Functionalizer {
     return id;
   }
 
+  // The value that `id` is another name of.
+  ValueId named(ValueId id) {
+    while (at(id).parent && !at(id).view) id = *at(id).parent;
+    return id;
+  }
+
   void refresh(ValueId id) {
     auto& state = at(id);
     if (!state.parent) return;
@@ -97,6 +105,11 @@ class Functionalizer {
   // The memory of `id` now holds `value`.
   void assign(const Node& writer, ValueId id, ValueId value) {
     auto& state = at(id);
+    if (const auto views = views_from_uninvertible(id); !views.empty()) {
+      // What else lies there changes, too: `id` itself is computed again.
+      const auto copy = written_through(writer, views, {ValueRef{value}}, nullptr);
+      return assign(writer, *at(views.front()).parent, copy);
+    }
     rewriter_.bind(id, {ValueRef{value}});
     if (!state.parent) {
       ++state.version;
@@ -116,17 +129,16 @@ class Functionalizer {
   ValueId written_parent(const Node& writer, const State& state, ValueId parent, ValueId value) {
     if (state.view->op == "aten.expand.default" && !type(parent).varies)
       return first_of_expanded(writer, parent, value);
-    const auto inverse =
-        type(parent).varies ? std::nullopt : invert_view(*state.view, state.result, type(parent));
-    if (!inverse) return write_through(writer, state, parent, value);
+    const auto inverse = invert_view(*state.view, state.result, type(parent));
     std::vector<Argument> arguments;
-    for (const auto& argument : inverse->arguments) {
-      const auto* ref = argument.ref();
-      if (!ref) {
-        arguments.push_back(argument);
-      } else {
-        arguments.push_back(ref->id == kInverseParent ? rewriter_.bound(parent) : Argument{ValueRef{value}});
-      }
+    for (auto argument : inverse->arguments) {
+      map_uses(argument, [&](ValueId id) {
+        if (id == kInverseValue) return Argument{ValueRef{value}};
+        if (id == kInverseParent) return rewriter_.bound(parent);
+        refresh(id);
+        return rewriter_.bound(id);
+      });
+      arguments.push_back(std::move(argument));
     }
     return rewriter_.emit(inverse->op, std::move(arguments), type(parent), name(parent), writer.module_path);
   }
@@ -154,23 +166,78 @@ class Functionalizer {
     return value;
   }
 
-  // A view without an inverse: on a copy of the parent the view is taken and written.
-  ValueId write_through(const Node& writer, const State& state, ValueId parent, ValueId value) {
-    GraphBody body;
-    const auto copy = body.add("aten.clone.default", {body.input(rewriter_.bound(parent)), {}});
-    const auto source = body.input({ValueRef{value}});
-    auto view = *state.view;
-    for (auto& argument : view.arguments) {
-      map_uses(argument, [&](ValueId id) {
-        if (id == parent) return copy;
-        refresh(id);
-        return body.input(rewriter_.bound(id));
-      });
+  bool has_inverse(const State& state) {
+    const auto parent = type(*state.parent);
+    if (state.view->op == "aten.expand.default") return !parent.varies;
+    return !parent.varies && invert_view(*state.view, state.result, parent);
+  }
+
+  // The views from the outermost without an inverse down to `id`; none where all that lead to it have one.
+  // Empty, too, below an expanded view: PyTorch writes into none.
+  std::vector<ValueId> views_from_uninvertible(ValueId id) {
+    std::vector<ValueId> views;
+    std::size_t count = 0;
+    for (; at(id).parent; id = *at(id).parent) {
+      if (!at(id).view) continue;  // another name
+      const bool invertible = has_inverse(at(id));
+      if (invertible && at(id).view->op == "aten.expand.default") break;
+      views.push_back(id);
+      if (!invertible) count = views.size();
     }
-    const auto views = body.add(view);
-    body.add("aten.copy_.default", {views[state.result], source, {false}});
-    body.output(copy);
-    return call(std::move(body), {as_type(type(parent))}, name(parent), writer.module_path)[0];
+    views.resize(count);
+    std::reverse(views.begin(), views.end());
+    return views;
+  }
+
+  // On a copy of what `views` are of, they are taken and the last, or `part` of it, is written. Gives the
+  // copy, with `part` the last view.
+  ValueId written_through(const Node& writer, const std::vector<ValueId>& views, const Argument& value,
+                          const Node* part) {
+    const auto parent = named(*at(views.front()).parent);
+    refresh(parent);
+    GraphBody body;
+    std::unordered_map<ValueId, Argument> inner;
+    const auto copy = body.add("aten.clone.default", {body.input(rewriter_.bound(parent)), {}});
+    inner.emplace(parent, copy);
+    const auto add = [&](Node node) {
+      for (auto& argument : node.arguments) {
+        map_uses(argument, [&](ValueId id) {
+          id = named(id);
+          if (const auto known = inner.find(id); known != inner.end()) return known->second;
+          refresh(id);
+          return inner.emplace(id, body.input(rewriter_.bound(id))).first->second;
+        });
+      }
+      return body.add(std::move(node));
+    };
+    for (const auto id : views) inner.emplace(id, add(*at(id).view)[at(id).result]);
+    const auto last = inner.at(views.back());
+    const auto target = part ? add(*part)[0] : last;
+    body.add("aten.copy_.default", {target, body.input(value), {false}});
+    body.output(part ? last : copy);
+    const auto given = part ? views.back() : parent;
+    return call(std::move(body), {as_type(type(given))}, name(given), writer.module_path)[0];
+  }
+
+  // `slice_scatter` and its kind write into a copy that keeps the strides, so that elements which lie on one
+  // another (of `unfold`) change together.
+  bool scatter_into_overlapping(const Node& node) {
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kParts = {{
+        {"aten.select_scatter.default", "aten.select.int"},
+        {"aten.slice_scatter.default", "aten.slice.Tensor"},
+        {"aten.diagonal_scatter.default", "aten.diagonal.default"},
+    }};
+    const auto* found =
+        std::find_if(kParts.begin(), kParts.end(), [&](const auto& part) { return part.first == node.op; });
+    if (found == kParts.end() || !node.arguments[0].ref()) return false;
+    const auto views = views_from_uninvertible(node.arguments[0].ref()->id);
+    if (views.empty()) return false;
+    Node part{std::string(found->second), node.arguments, {0}, node.module_path};
+    part.arguments.erase(part.arguments.begin() + 1);
+    part.arguments[0] = {ValueRef{views.back()}};
+    const auto value = written_through(node, views, rewriter_.map(node.arguments[1]), &part);
+    rewriter_.bind(node.results[0], {ValueRef{value}});
+    return true;
   }
 
   std::vector<ValueId> call(GraphBody body, const std::vector<std::optional<TensorType>>& types,
@@ -184,6 +251,7 @@ class Functionalizer {
     for_each_use(node, [&](ValueId id) { refresh(id); });
     if (!written_arguments(node).empty()) return write(node);
     if (const auto* hidden = hidden_write(node)) return write_statistics(node, *hidden);
+    if (scatter_into_overlapping(node)) return;
     rewriter_.copy(node);
     for (std::size_t i = 0; i < node.results.size(); ++i) {
       const auto id = node.results[i];

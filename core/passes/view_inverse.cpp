@@ -37,6 +37,13 @@ std::int64_t integer_argument(const Node& node, std::size_t index) {
   return std::get<std::int64_t>(node.arguments[index].value);
 }
 
+// No length or start is read out of a tensor.
+bool has_numbers_only(const Node& node) {
+  std::size_t uses = 0;
+  for_each_use(node, [&](ValueId) { ++uses; });
+  return uses == 1;
+}
+
 // Start and length of result `result` of split, split_with_sizes or chunk.
 std::optional<std::pair<std::int64_t, std::int64_t>> part(const Node& view, std::size_t result,
                                                           std::int64_t extent) {
@@ -95,6 +102,8 @@ std::optional<ViewInverse> invert_view(const Node& view, std::size_t result, con
         "aten.slice_scatter.default",
         {kParent, kValue, view.arguments[1], view.arguments[2], view.arguments[3], view.arguments[4]}};
   }
+  const bool counts = is_one_of(view.op, kSplits) || view.op == "aten.narrow.default";
+  if (counts && !has_numbers_only(view)) return std::nullopt;
   if (view.op == "aten.narrow.default") {
     const auto start = integer_argument(view, 2);
     return ViewInverse{"aten.slice_scatter.default",

@@ -9,9 +9,9 @@
 
 namespace wide {
 
-/// Stand-ins inside ViewInverse::arguments.
-inline constexpr ValueId kInverseParent = 0;  ///< the parent's current value
-inline constexpr ValueId kInverseValue = 1;   ///< the new value of the view
+/// Stand-ins inside ViewInverse::arguments; what else they name are values that the view names.
+inline constexpr ValueId kInverseParent = -2;  ///< the parent's current value
+inline constexpr ValueId kInverseValue = -3;   ///< the new value of the view
 
 /// A node that gives the parent's new value.
 struct ViewInverse {

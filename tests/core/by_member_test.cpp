@@ -328,6 +328,43 @@ output %c
 output %y
 )",
      ""},
+    {"written_row_of_an_unfolded_one", R"(input %x "x" : float32[4, 4]
+parameter %w "w" : float32[4, 4]
+%m : float32[4, 4] = aten.mul.Tensor(%x, %w)
+%u : float32[3, 4, 2] = aten.unfold.default(%m, 0, 2, 1)
+%r : float32[4, 2] = aten.select.int(%u, 0, 0)
+%f : float32[4, 2] = aten.fill_.Scalar(%r, 5)
+output %u
+output %m
+output %f
+)",
+     "wide.call"},
+    {"scattered_into_an_unfolded_one", R"(input %x "x" : float32[4, 4]
+parameter %w "w" : float32[4, 4]
+%m : float32[4, 4] = aten.mul.Tensor(%x, %w)
+%u : float32[3, 4, 2] = aten.unfold.default(%m, 0, 2, 1)
+%p : float32[4, 3, 2] = aten.permute.default(%u, [1, 0, 2])
+%s : float32[1, 3, 2] = aten.slice.Tensor(%p, 0, 3, 4, 1)
+%y : float32[4, 3, 2] = aten.slice_scatter.default(%p, %s, 0, 1, 2, 1)
+%c : float32[4, 3] = aten.select.int(%p, 2, 1)
+%z : float32[4, 3, 2] = aten.select_scatter.default(%p, %c, 2, 0)
+output %y
+output %z
+output %m
+)",
+     "wide.call"},
+    {"written_row_that_data_name", R"(input %x "x" : float32[4, 4]
+parameter %w "w" : float32[4, 4]
+%m : float32[4, 4] = aten.mul.Tensor(%x, %w)
+%q : float32[4] = aten.select.int(%m, 0, 0)
+%a : int64[] = aten.argmax.default(%q, 0, false)
+%i : scalar = aten.item.default(%a)
+%r : float32[4] = aten.select.int(%m, 0, %i)
+%s : float32[1] = aten.slice.Tensor(%r, 0, 1, 2, 1)
+%f : float32[1] = aten.fill_.Scalar(%s, 5)
+output %m
+)",
+     "aten.item.default"},
     {"branches_of_two_shapes", R"(input %x "x" : float32[4, 4]
 parameter %w "w" : float32[4, 4]
 %m : float32[4, 4] = aten.mul.Tensor(%x, %w)
