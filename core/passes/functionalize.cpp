@@ -127,8 +127,7 @@ class Functionalizer {
 
   // What `parent` holds once its view has been given `value`.
   ValueId written_parent(const Node& writer, const State& state, ValueId parent, ValueId value) {
-    if (state.view->op == "aten.expand.default" && !type(parent).varies)
-      return first_of_expanded(writer, parent, value);
+    if (expands(*state.view)) return first_of_expanded(writer, state, parent, value);
     const auto inverse = invert_view(*state.view, state.result, type(parent));
     std::vector<Argument> arguments;
     for (auto argument : inverse->arguments) {
@@ -143,9 +142,18 @@ class Functionalizer {
     return rewriter_.emit(inverse->op, std::move(arguments), type(parent), name(parent), writer.module_path);
   }
 
+  static bool is_mesh(const Node& view) {
+    return view.op == "aten.meshgrid.default" || view.op == "aten.meshgrid.indexing";
+  }
+  static bool expands(const Node& view) {
+    return view.op == "aten.expand.default" || view.op == "aten.expand_as.default" ||
+           view.op == "aten.broadcast_to.default" || view.op == "aten.broadcast_tensors.default" ||
+           is_mesh(view);
+  }
+
   // PyTorch writes into an expanded tensor only what is the same all along its expanded axes: the first of it
   // is what the parent holds.
-  ValueId first_of_expanded(const Node& writer, ValueId parent, ValueId value) {
+  ValueId first_of_expanded(const Node& writer, const State& state, ValueId parent, ValueId value) {
     auto part = concrete(rewriter_.value(value));
     const auto kept = type(parent);
     if (part.elements() == 0 && kept.elements() != 0) return rewriter_.bound(parent).ref()->id;
@@ -153,9 +161,16 @@ class Functionalizer {
       arguments.insert(arguments.begin(), {ValueRef{value}});
       value = rewriter_.emit(std::move(op), std::move(arguments), part, name(parent), writer.module_path);
     };
-    while (part.rank() > kept.rank()) {
-      part.shape.erase(part.shape.begin());
-      take("aten.select.int", {{std::int64_t{0}}, {std::int64_t{0}}});
+    // Of the results of a mesh each lies along an axis of its own.
+    auto own = static_cast<std::int64_t>(state.result);
+    if (state.view->op == "aten.meshgrid.indexing" && own < 2 &&
+        std::get<std::string>(state.view->arguments[1].value) == "xy")
+      own = 1 - own;
+    const bool mesh = is_mesh(*state.view);
+    for (std::int64_t dim = part.rank() - 1; dim >= 0 && part.rank() > kept.rank(); --dim) {
+      if (mesh ? dim == own && kept.rank() > 0 : dim >= part.rank() - kept.rank()) continue;
+      part.shape.erase(part.shape.begin() + dim);
+      take("aten.select.int", {{dim}, {std::int64_t{0}}});
     }
     for (std::int64_t i = 0; i < kept.rank(); ++i) {
       auto& size = part.shape[static_cast<std::size_t>(i)];
@@ -168,8 +183,7 @@ class Functionalizer {
 
   bool has_inverse(const State& state) {
     const auto parent = type(*state.parent);
-    if (state.view->op == "aten.expand.default") return !parent.varies;
-    return !parent.varies && invert_view(*state.view, state.result, parent);
+    return !parent.varies && (expands(*state.view) || invert_view(*state.view, state.result, parent));
   }
 
   // The views from the outermost without an inverse down to `id`; none where all that lead to it have one.
@@ -180,7 +194,7 @@ class Functionalizer {
     for (; at(id).parent; id = *at(id).parent) {
       if (!at(id).view) continue;  // another name
       const bool invertible = has_inverse(at(id));
-      if (invertible && at(id).view->op == "aten.expand.default") break;
+      if (invertible && expands(*at(id).view)) break;
       views.push_back(id);
       if (!invertible) count = views.size();
     }
@@ -271,9 +285,17 @@ class Functionalizer {
       throw Error(std::string(kStage),
                   describe(old_, node) + ": changes the shape or dtype of a tensor in place");
     }
+    const bool keeps_size = (node.op == "aten.resize_.default" || node.op == "aten.resize_as_.default") &&
+                            node.results[0] >= 0;  // as looked at above
+    if (keeps_size) return name_again(node);
     std::vector<ValueId> values = computed_purely(node, targets);
     if (values.empty()) values = computed_on_copies(node, targets);
     for (std::size_t i = 0; i < targets.size(); ++i) assign(node, targets[i], values[i]);
+    name_again(node);
+  }
+
+  // What is written in place is also a result.
+  void name_again(const Node& node) {
     for (const auto id : node.results) {
       if (id < 0 || !alias(id)) continue;
       refresh(*alias(id));

@@ -365,6 +365,30 @@ parameter %w "w" : float32[4, 4]
 output %m
 )",
      "aten.item.default"},
+    {"written_mesh", R"(input %x "x" : float32[4, 4]
+%a : float32[4] = aten.sum.dim_IntList(%x, [0], false, none)
+%b : float32[4] = aten.sum.dim_IntList(%x, [1], false, none)
+%p : float32[4, 4], %q : float32[4, 4] = aten.meshgrid.indexing([%a, %b], "xy")
+%r : float32[4, 4] = aten.resize_as_.default(%p, %q, none)
+%l : float32[4] = aten.select.int(%q, 0, 2)
+%f : float32[4] = aten.fill_.Scalar(%l, 5)
+output %a
+output %b
+output %r
+)",
+     "aten.meshgrid.indexing"},
+    {"written_broadcast", R"(input %x "x" : float32[4, 4]
+%a : float32[4] = aten.sum.dim_IntList(%x, [0], false, none)
+%p : float32[4, 4], %q : float32[4, 4] = aten.broadcast_tensors.default([%a, %x])
+%l : float32[4] = aten.select.int(%p, 1, 2)
+%f : float32[4] = aten.zero_.default(%l)
+%e : float32[4, 4] = aten.expand_as.default(%a, %x)
+%k : float32[4] = aten.select.int(%e, 1, 0)
+%g : float32[4] = aten.fill_.Scalar(%k, 3)
+output %a
+output %p
+)",
+     "aten.broadcast_tensors.default"},
     {"branches_of_two_shapes", R"(input %x "x" : float32[4, 4]
 parameter %w "w" : float32[4, 4]
 %m : float32[4, 4] = aten.mul.Tensor(%x, %w)
