@@ -119,7 +119,7 @@ struct InputSpec {
 struct OutputSpec {
   enum class Kind : std::uint8_t {
     kUserOutput,
-    kBufferMutation,
+    kBufferMutation,  ///< a parameter that is written, too
     kUserInputMutation,
     kLoss,  ///< of a training step, as the gradients are
     kParameterGradient,

@@ -46,6 +46,8 @@ OutputSpec parse_output_spec(const Json& json, ProgramParsing& parsing) {
   if (tag == "user_output") return {Kind::kUserOutput, parse_argument(member(spec, "arg"), parsing, 0), ""};
   if (tag == "buffer_mutation")
     return {Kind::kBufferMutation, tensor_of(spec), target_of(spec, "buffer_name")};
+  if (tag == "parameter_mutation")
+    return {Kind::kBufferMutation, tensor_of(spec), target_of(spec, "parameter_name")};
   if (tag == "user_input_mutation")
     return {Kind::kUserInputMutation, tensor_of(spec), target_of(spec, "user_input_name")};
   if (tag == "loss_output") return {Kind::kLoss, tensor_of(spec), ""};

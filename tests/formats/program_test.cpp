@@ -220,8 +220,6 @@ TEST(ProgramSignature, LossAndGradientsAreOutputsOtherKindsAreRefusedByName) {
   };
   const EditableJson tensor = {{"name", "linear_1"}};
   EXPECT_THAT(output("token", {{"arg", tensor}}), HasSubstr("'token' is not supported"));
-  EXPECT_THAT(output("parameter_mutation", {{"arg", tensor}, {"parameter_name", "p"}}),
-              HasSubstr("'parameter_mutation' is not supported"));
   const auto kind = [&](const char* tag, EditableJson spec) {
     const auto program = parsed(mlp([&](EditableJson& j) {
       j["graph_module"]["signature"]["output_specs"][0] = {{tag, std::move(spec)}};
@@ -233,6 +231,8 @@ TEST(ProgramSignature, LossAndGradientsAreOutputsOtherKindsAreRefusedByName) {
             OutputSpec::Kind::kParameterGradient);
   EXPECT_EQ(kind("gradient_to_user_input", {{"arg", tensor}, {"user_input_name", "x"}}),
             OutputSpec::Kind::kUserInputGradient);
+  EXPECT_EQ(kind("parameter_mutation", {{"arg", tensor}, {"parameter_name", "p"}}),
+            OutputSpec::Kind::kBufferMutation);
   const auto program = parsed(mlp([&](EditableJson& j) {
     j["graph_module"]["signature"]["output_specs"][0] = {
         {"buffer_mutation", {{"arg", tensor}, {"buffer_name", "b"}}}};
