@@ -144,7 +144,8 @@ void waves(ImGuiTestContext* ctx) {
   IM_CHECK(node->fused.code.find("one kernel for") != std::string::npos);
   IM_CHECK(node->fused.code.find("does not store") != std::string::npos);
   IM_CHECK(node->fused.code.find("for (") != std::string::npos);
-  ctx->Yield(3);
+  ctx->ItemClose("//###Inspector/###fused");
+  ctx->ScrollToItemY("//###Inspector/###fused");
   picture(ctx, "tour-24-compiled");
   ctx->ItemClick("//###Inspector/###copy_code");
   IM_CHECK_STR_EQ(clipboard().c_str(), node->fused.code.c_str());
