@@ -180,10 +180,15 @@ void Workbench::open_source(const ModelSource& source) {
 
 void Workbench::build() {
   if (!session.model) return;
+  // In another mode nodes of the same names can be other operators: AUTO plans it, too.
+  const bool other_mode = session.planned && session.planned->wish.mode != session.wish.mode;
   jobs.start(Lane::kEngine, "Building " + session.model->name,
-             [this, wish = session.wish, bench = host.bench](const JobContext& context) -> Apply {
+             [this, wish = session.wish, other_mode, bench = host.bench](const JobContext& context) -> Apply {
+               const BuildWish free{.mode = wish.mode};
+               auto planned = other_mode && wish != free ? bench->build(free, progress(context)) : nullptr;
                auto model = bench->build(wish, progress(context));
-               return [this, model = std::move(model)] {
+               return [this, planned = std::move(planned), model = std::move(model)] {
+                 if (planned) session.planned = planned;
                  notices.log(Level::kInfo,
                              "built " + model->name + " in " + time_text(model->build_milliseconds * 1e3));
                  show_model(model);
