@@ -128,7 +128,8 @@ void waves(ImGuiTestContext* ctx) {
   bench().selection.choose_node(name);
   show(ctx, "inspector");
   const auto* offers = bench().session.offers(name);
-  IM_CHECK(offers != nullptr && !offers->fused.operators.empty());  // of the group, not of what is called so in eager mode
+  IM_CHECK(offers != nullptr &&
+           !offers->fused.operators.empty());  // of the group, not of what is called so in eager mode
   IM_CHECK(ctx->ItemExists("//###Inspector/###fused"));
   IM_CHECK(!ctx->ItemExists("//###Inspector/###code"));
   bench().session.wish.by_kind["group"] = "one_by_one";
