@@ -287,7 +287,11 @@ class Functionalizer {
     }
     const bool keeps_size = (node.op == "aten.resize_.default" || node.op == "aten.resize_as_.default") &&
                             node.results[0] >= 0;  // as looked at above
-    if (keeps_size) return name_again(node);
+    if (keeps_size) {
+      const auto memory = root(targets[0]);
+      assign(node, memory, rewriter_.bound(memory).ref()->id);
+      return name_again(node);
+    }
     std::vector<ValueId> values = computed_purely(node, targets);
     if (values.empty()) values = computed_on_copies(node, targets);
     for (std::size_t i = 0; i < targets.size(); ++i) assign(node, targets[i], values[i]);

@@ -377,6 +377,13 @@ output %b
 output %r
 )",
      "aten.meshgrid.indexing"},
+    {"buffer_resized_as_it_is", R"(input %x "x" : float32[4, 4]
+buffer %b "b" : float32[4, 4]
+%r : float32[4, 4] = aten.resize_as_.default(%b, %b, none)
+%m : float32[4, 4] = aten.mul.Tensor(%x, %b)
+output %m
+)",
+     ""},
     {"written_broadcast", R"(input %x "x" : float32[4, 4]
 %a : float32[4] = aten.sum.dim_IntList(%x, [0], false, none)
 %p : float32[4, 4], %q : float32[4, 4] = aten.broadcast_tensors.default([%a, %x])
