@@ -58,6 +58,8 @@ def export(module, args, kwargs, dynamic_shapes, place):
 def _export(module, args, kwargs, dynamic_shapes, place):
     try:
         program = torch.export.export(module, args, kwargs or None, dynamic_shapes=dynamic_shapes, strict=False)
+        if any(getattr(node.target, "__module__", "") == "torch._functorch.predispatch" for node in program.graph.nodes):
+            program = program.run_decompositions({})  # a file cannot hold the marks that torch.vmap leaves in 2.11
         return _saved(program)
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]

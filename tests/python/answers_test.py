@@ -98,6 +98,20 @@ class Answers(unittest.TestCase):
         out.add_(1)  # the caller's own
         close(self, wide(X), out - 1)
 
+    def test_vmap_within(self):
+        class Mapped(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(8, 3)
+
+            def forward(self, x):
+                return torch.func.vmap(lambda row: self.linear(row.tanh()).softmax(0))(x)
+
+        members, x = [Mapped() for _ in range(3)], torch.randn(5, 8)
+        wide = widebench.compile(members, (x,))
+        for i, member in enumerate(members):
+            close(self, wide(x)[i], member(x))
+
     def test_recurrent(self):
         class Tagger(torch.nn.Module):
             def __init__(self):
