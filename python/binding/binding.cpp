@@ -6,8 +6,10 @@
 #include <wide/model.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -118,30 +120,37 @@ at::Tensor as_faked(const at::Tensor& output, const Tensors& inputs) {
   return input ? output.clone(at::MemoryFormat::Contiguous) : output.contiguous();
 }
 
+// Numbers among the outputs are left out: Python knows them. Where data give members different numbers of
+// axes, no tensor stands in the output's place, and the members' follow behind all others.
+Tensors results_of(const std::optional<std::vector<widebench::Output>>& outputs, std::int64_t members) {
+  if (!outputs) raise("unbuilt", "there is no build for these inputs");
+  Tensors results, apart;
+  results.reserve(outputs->size());
+  for (const auto& output : *outputs) {
+    if (!output.each.empty()) {
+      results.emplace_back();
+      apart.insert(apart.end(), output.each.begin(), output.each.end());
+    } else if (output.tensor.defined()) {
+      results.push_back(with_members(output, members));
+    }
+  }
+  results.insert(results.end(), apart.begin(), apart.end());
+  return results;
+}
+
 // `compiled`: called by a graph of torch.compile. Else what is not built yet is Python's to build, where it
-// can be interrupted. Numbers among the outputs are left out: Python knows them. Where data give members
-// different numbers of axes, no tensor stands in the output's place, and the members' follow behind all
-// others.
+// can be interrupted.
 Tensors forward(std::int64_t handle, Tensors tensors, const Mapped& mapped, bool compiled) {
   return on_model(handle, tensors, mapped, [&](widebench::WideModel& model, const Inputs& inputs) {
-    const auto outputs = compiled ? model.forward(inputs) : model.forward_if_prepared(inputs);
-    if (!outputs) raise("unbuilt", "there is no build for these inputs");
-    Tensors results, apart;
-    results.reserve(outputs->size());
-    for (const auto& output : *outputs) {
-      if (!output.each.empty()) {
-        if (compiled)
-          raise("run",
-                "the data give members' answers different numbers of axes; call the wide model outside "
-                "of torch.compile");
-        results.emplace_back();
-        apart.insert(apart.end(), output.each.begin(), output.each.end());
-      }
-      if (!output.tensor.defined()) continue;
-      auto result = with_members(output, model.size());
-      results.push_back(compiled ? as_faked(result, tensors) : std::move(result));
+    if (!compiled) return results_of(model.forward_if_prepared(inputs), model.size());
+    auto results = results_of(model.forward(inputs), model.size());
+    for (auto& result : results) {
+      if (!result.defined())
+        raise("run",
+              "the data give members' answers different numbers of axes; call the wide model outside of "
+              "torch.compile");
+      result = as_faked(result, tensors);
     }
-    results.insert(results.end(), apart.begin(), apart.end());
     return results;
   });
 }
@@ -153,6 +162,25 @@ Tensors forward_below_autograd(std::int64_t handle, Tensors tensors, const Mappe
                              .typed<Tensors(std::int64_t, Tensors, const Mapped&, bool)>();
   const at::AutoDispatchBelowAutograd guard;
   return op.call(handle, std::move(tensors), mapped, compiled);
+}
+
+// forward() for most calls, those of few tensors outside of torch.compile: to take lists of tensors and of
+// flags from Python costs microseconds. Bit i of `mapped` is input i's.
+Tensors forward_few(std::int64_t handle, std::int64_t mapped, const at::Tensor& first,
+                    const std::optional<at::Tensor>& second, const std::optional<at::Tensor>& third,
+                    const std::optional<at::Tensor>& fourth) {
+  const at::AutoDispatchBelowAutograd guard;
+  return with_errors([&] {
+    const auto model = find(handle);
+    std::array<widebench::Input, 4> inputs = {{{first, (mapped & 1) != 0}}};
+    std::size_t count = 1;
+    for (const auto* next : {&second, &third, &fourth}) {
+      if (!*next) break;
+      inputs[count] = {**next, (mapped >> count & 1) != 0};
+      ++count;
+    }
+    return results_of(model->forward_if_prepared({inputs.data(), count}), model->size());
+  });
 }
 
 // Of a pass without Python, so that what a call adds to it can be told.
@@ -294,6 +322,10 @@ TORCH_LIBRARY(widebench, m) {
   // Random models draw anew in every call: two equal calls are not one.
   m.def("forward(int model, Tensor[] inputs, bool[] mapped, bool compiled) -> Tensor[]",
         {at::Tag::nondeterministic_seeded});
+  m.def(
+      "forward_few(int model, int mapped, Tensor first, Tensor? second=None, Tensor? third=None, "
+      "Tensor? fourth=None) -> Tensor[]",
+      {at::Tag::nondeterministic_seeded});
   m.def("seconds_per_pass(int model, Tensor[] inputs, bool[] mapped, int passes) -> float",
         &seconds_per_pass);
   m.def("prepare(int model, Tensor[] inputs, bool[] mapped) -> ()", &prepare);
@@ -315,10 +347,12 @@ TORCH_LIBRARY(widebench, m) {
 
 TORCH_LIBRARY_IMPL(widebench, CompositeExplicitAutograd, m) {
   m.impl("forward", &forward);
+  m.impl("forward_few", &forward_few);
 }
 
 TORCH_LIBRARY_IMPL(widebench, Autograd, m) {
   m.impl("forward", &forward_below_autograd);
+  m.impl("forward_few", torch::CppFunction::makeFallthrough());  // it goes below autograd itself
 }
 
 }  // namespace wide::python

@@ -11,12 +11,22 @@ ops = torch.ops.widebench
 _models = {}  # weak references to Wide by number, for shapes of outputs under tracing
 
 
-@torch.library.register_fake("widebench::forward")
-def _(model, inputs, mapped, compiled):
+def _fake_outputs(model, inputs, mapped):
     wide = _models[model]() if model in _models else None
     if wide is None:
         raise Error("run", "this wide model was deleted; keep the module that compile() gave")
     return wide._program.fake_outputs(inputs, mapped, len(wide))
+
+
+@torch.library.register_fake("widebench::forward")
+def _(model, inputs, mapped, compiled):
+    return _fake_outputs(model, inputs, mapped)
+
+
+@torch.library.register_fake("widebench::forward_few")
+def _(model, mapped, *inputs):
+    given = [tensor for tensor in inputs if tensor is not None]
+    return _fake_outputs(model, given, [bool(mapped >> i & 1) for i in range(len(given))])
 
 
 def use_pooled_memory() -> None:

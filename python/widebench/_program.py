@@ -188,6 +188,7 @@ class Program:
         self.one_tensor = len(self._outputs) == 1 and isinstance(self._outputs[0], dict) and self.out_spec == pytree.tree_structure("")
         self.tensors = sum(isinstance(output, dict) for output in self._outputs)  # among the outputs
         self._all_tensors = self.tensors == len(self._outputs)
+        self._built = _builder(self.out_spec, len(self._outputs))
 
     @property
     def inputs(self):
@@ -230,7 +231,7 @@ class Program:
                     results.append(sizes(output[1]))
                 else:
                     results.append(output[0])
-        return pytree.tree_unflatten(results, self.out_spec)
+        return self._built(results)
 
     def _sizes(self, tensors, mapped):
         return _Sizes(self._inputs, [tensor.shape[1:] if own else tensor.shape for tensor, own in zip(tensors, mapped)])
@@ -240,6 +241,16 @@ class Program:
         sizes = self._sizes(tensors, mapped)
         return [torch.empty([members, *map(sizes, meta["sizes"])], dtype=_DTYPES[meta["dtype"]], device="cpu")
                 for meta in self._outputs if isinstance(meta, dict)]
+
+
+def _builder(spec, leaves):
+    """What makes of a list of leaves the tree that `spec` says. A tuple, list or dict of leaves needs no walk."""
+    for made in (tuple, list):
+        if spec == pytree.tree_structure(made([""] * leaves)):
+            return made
+    if spec.type is dict and len(spec.context) == leaves and spec == pytree.tree_structure(dict.fromkeys(spec.context, "")):
+        return lambda results: dict(zip(spec.context, results))
+    return lambda results: pytree.tree_unflatten(results, spec)
 
 
 def _line(spec):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.nn.modules.module import _global_backward_hooks, _global_backward_pre_hooks, _global_forward_hooks, _global_forward_pre_hooks
 
 from ._apart import put_together
 from ._config import Config
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # A real module's forward is looked up here, not through torch.ops: that costs a microsecond.
 _forward = ops.forward.default
+# Outside of torch.compile, which knows operators only, also without the operator's own frame in Python.
+_forward_few = ops.forward_few.default._op
 
 
 class Wide(Fleet, torch.nn.Module):
@@ -45,6 +48,7 @@ class Wide(Fleet, torch.nn.Module):
         self.__dict__["_skeleton"] = _skeleton  # no part of this module
         self._sources, self._architecture, self._example = [None] * len(_names), None, None
         self._mapped, self._moves = [False] * _program.inputs, None
+        self._mapped_bits, self._is_few = 0, 1 <= _program.inputs <= 4  # as forward_few takes them
         self._release = weakref.finalize(self, _destroy, _handle, os.getpid())
         _models[_handle] = weakref.ref(self)
         self.eval()
@@ -59,6 +63,14 @@ class Wide(Fleet, torch.nn.Module):
 
     # Calling
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        # What torch.nn.Module does, which costs as much as two kernels, where it would do nothing.
+        if (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
+                or _global_forward_hooks or _global_forward_pre_hooks or _global_backward_hooks or _global_backward_pre_hooks
+                or self._compiled_call_impl is not None):
+            return super().__call__(*args, **kwargs)
+        return self.forward(*args, **kwargs)
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """All members on one set of inputs.
 
@@ -70,17 +82,23 @@ class Wide(Fleet, torch.nn.Module):
             ``"run"``: inputs do not fit; ``"stale"``: weights were written, see `refresh`.
         """
         program = self._program
-        if len(args) == program.plain and not kwargs and all([isinstance(arg, torch.Tensor) for arg in args]):
-            tensors = args
-        else:
+        tensors = args
+        if len(args) != program.plain or kwargs:
             tensors = program.flatten(args, kwargs)
+        else:
+            for arg in args:
+                if not isinstance(arg, torch.Tensor):
+                    tensors = program.flatten(args, kwargs)
         if self._moves is not None:
             tensors = [tensor.movedim(move, 0) if move else tensor for tensor, move in zip(tensors, self._moves)]
         if torch.compiler.is_compiling():
             results = _forward(self._handle, tensors, self._mapped, True)
         else:
             try:
-                results = _forward(self._handle, tensors, self._mapped, False)
+                if self._is_few:
+                    results = _forward_few(self._handle, self._mapped_bits, *tensors)
+                else:
+                    results = _forward(self._handle, tensors, self._mapped, False)
             except RuntimeError as error:
                 results = self._again(error, tensors)
         if len(results) > program.tensors:
@@ -134,6 +152,7 @@ class Wide(Fleet, torch.nn.Module):
         moves = axes(in_dims, kwargs_in_dims, args, kwargs)
         self._mapped = [move is not None for move in moves]
         self._moves = [move or 0 for move in moves] if any(moves) else None
+        self._mapped_bits = sum(own << i for i, own in enumerate(self._mapped))
 
     def _example_inputs(self, args, kwargs):
         """One member's example for all: other numbers for each where that is as legal."""

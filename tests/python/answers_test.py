@@ -60,6 +60,58 @@ class Answers(unittest.TestCase):
                     self.assertIsInstance(got, Output)
                     close(self, got.hidden[i], expected.hidden)
 
+    def test_few_and_many_inputs(self):
+        class Model(torch.nn.Module):
+            def __init__(self, made):
+                super().__init__()
+                self.layer, self.made = torch.nn.Linear(16, 16), made
+
+            def forward(self, *given):
+                hidden = [self.layer(one) for one in given]
+                return {"b": sum(hidden), "a": hidden[-1]} if self.made is dict else self.made([sum(hidden), hidden[-1]])
+
+        for inputs in (1, 2, 4, 5):
+            for made in (tuple, list, dict):
+                with self.subTest(inputs=inputs, made=made):
+                    modules = [Model(made) for _ in range(3)]
+                    in_dims = tuple(0 if i == inputs - 1 else None for i in range(inputs))
+                    example = [torch.randn(2, 16) for _ in range(inputs)]
+                    wide = widebench.compile(modules, tuple(example), in_dims=in_dims, config=FAST)
+                    given = [*example[:-1], torch.randn(3, 2, 16, requires_grad=True)]
+                    answer = wide(*given)
+                    self.assertIs(type(answer), made)
+                    for i, module in enumerate(modules):
+                        alone = module(*given[:-1], given[-1][i])
+                        if made is dict:
+                            self.assertEqual(list(answer), list(alone))
+                        for mine, theirs in zip(answer.values() if made is dict else answer, alone.values() if made is dict else alone):
+                            self.assertFalse(mine.requires_grad)
+                            close(self, mine[i], theirs)
+
+    def test_hooks(self):
+        wide = widebench.compile(nets(2), X, config=FAST)
+        seen = []
+        plain = wide(X)
+        for register in (lambda: wide.register_forward_hook(lambda module, given, answer: answer + 1),
+                         lambda: torch.nn.modules.module.register_module_forward_hook(lambda module, given, answer: answer + 1)):
+            hook = register()
+            try:
+                self.assertTrue(torch.equal(wide(X), plain + 1))
+            finally:
+                hook.remove()
+        with wide.register_forward_pre_hook(lambda module, given: seen.append(len(given))):
+            wide(X)
+        self.assertEqual(seen, [1])
+        self.assertTrue(torch.equal(wide(X), plain))
+
+    def test_fake_inputs(self):
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        wide = widebench.compile(nets(2), X, config=FAST)
+        answer = wide(FakeTensorMode().from_tensor(X))
+        self.assertEqual(answer.shape, wide(X).shape)
+        self.assertIsInstance(answer, torch._subclasses.FakeTensor)
+
     def test_in_dims(self):
         class Sum(torch.nn.Module):
             def __init__(self):
