@@ -16,6 +16,7 @@
 #include "core/aten/device.h"
 #include "core/aten/torch_bridge.h"
 #include "core/ir/text.h"
+#include "core/run/tensor_memory.h"
 #include "core/strategy/cost.h"
 #include "core/tune/stopwatch.h"
 
@@ -29,6 +30,13 @@ constexpr std::size_t kMostCandidates = 8;
 
 // A copy races nothing, and there are many of them: a few rounds say enough.
 const StopwatchOptions kConversion{.rounds = 5, .seconds_each = 0.01, .least_rounds = 3};
+
+// Bytes of a node's weights, all members'. Where they are more, each candidate packs a copy that shows.
+constexpr std::int64_t kPackedMuch = 4LL << 20;
+// A first look at each such candidate by itself: who is slower than any moment of the machine makes it is
+// out.
+const StopwatchOptions kFirstLook{.rounds = 4, .seconds_each = 0.01, .least_rounds = 2};
+constexpr double kSlowMoment = 2;
 
 std::string concrete_text(const ConcreteType& type) {
   return dtype_name(type.dtype) + shape_text(type.shape);
@@ -69,14 +77,29 @@ std::string candidate_key(const std::string& node, const Candidate& candidate) {
   return key;
 }
 
+// Numbers of [0.5, 1.5), the same again and again in large tensors: drawing takes longer than measuring.
+void draw(const at::Tensor& tensor) {
+  constexpr std::int64_t kDrawn = 1 << 16;
+  if (tensor.numel() <= kDrawn) {
+    tensor.uniform_(0.5, 1.5);
+    return;
+  }
+  const auto flat = tensor.view(-1), some = flat.narrow(0, 0, kDrawn).uniform_(0.5, 1.5);
+  const auto whole = tensor.numel() / kDrawn, rest = tensor.numel() % kDrawn;
+  flat.narrow(0, kDrawn, (whole - 1) * kDrawn).view({whole - 1, kDrawn}).copy_(some);
+  flat.narrow(0, whole * kDrawn, rest).copy_(some.narrow(0, 0, rest));
+}
+
 // One member's values: positive floats, and integers that are valid as indices of anything.
 at::Tensor made_up(const ConcreteType& type, std::vector<std::int64_t> shape, at::Device device) {
   const auto options = at::TensorOptions(device).dtype(type.dtype);
   if (at::isFloatingType(type.dtype) || at::isComplexType(type.dtype)) {
     auto tensor = at::empty(shape, options);
     if (type.dtype == at::kFloat || type.dtype == at::kDouble || type.dtype == at::kBFloat16 ||
-        type.dtype == at::kHalf)
-      return tensor.uniform_(0.5, 1.5);
+        type.dtype == at::kHalf) {
+      draw(tensor);
+      return tensor;
+    }
     return tensor.fill_(1);
   }
   return at::zeros(shape, options);
@@ -88,7 +111,8 @@ at::Tensor operand_in(const Operand& operand, Layout layout, std::int64_t member
   return convert(tensor, from, layout, operand.type, members);
 }
 
-// Operands too large for any cache, by place and layout: all candidates may read the same memory.
+// Operands too large for any cache, by place and layout: all candidates may read the same memory. Not weights
+// where they are much, since what packs them reads them no more.
 constexpr std::int64_t kLarge = 16LL << 20;
 using LargeOperands = std::map<std::pair<std::size_t, Layout>, at::Tensor>;
 
@@ -103,23 +127,67 @@ at::Tensor large_operand(LargeOperands& large, const Call& call, std::size_t i, 
   return large[{i, layout}] = made;
 }
 
+std::int64_t constant_bytes(const NodeCandidates& node, const std::vector<bool>& constant) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < constant.size(); ++i) {
+    const auto& operand = node.call.operands[i];
+    if (constant[i]) bytes += operand.type.bytes() * (operand.mapped ? node.call.members : 1);
+  }
+  return bytes;
+}
+
 // A candidate ready to run again and again.
 std::function<void()> runnable(const NodeCandidates& node, const Candidate& candidate,
                                const std::vector<bool>& constant, LargeOperands& large) {
   auto call = node.call;
+  const bool constants_are_much = constant_bytes(node, constant) > kPackedMuch;
   std::vector<at::Tensor> operands;
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
     const auto layout = candidate.offer.operands[i];
-    const bool is_large = call.operands[i].type.bytes() * call.members > kLarge;
+    const bool is_large =
+        call.operands[i].type.bytes() * call.members > kLarge && !(constant[i] && constants_are_much);
     operands.push_back(is_large ? large_operand(large, call, i, layout)
                                 : operand_in(call.operands[i], layout, call.members, call.device));
     if (constant[i]) call.operands[i].constant = operands.back();
   }
   auto kernel = candidate.strategy->prepare(call, candidate.offer);
+  if (candidate.strategy->packs) {
+    for (const auto i : candidate.strategy->packs(call)) {
+      if (constant[i]) operands[i].reset();
+    }
+  }
   return [kernel = std::move(kernel), operands = std::move(operands), count = call.results.size()] {
     std::vector<at::Tensor> results(count);
     kernel(operands, results);
   };
+}
+
+// Nanoseconds of each, as of time_in_turns(); of what `make` makes, two are there at a time at most. All are
+// looked at, one after the other; the best of them stays, and races the others that are not far behind.
+std::vector<double> time_in_pairs(std::size_t count,
+                                  const std::function<std::function<void()>(std::size_t)>& make,
+                                  at::Device device) {
+  const auto in_turns = [&](std::vector<std::function<void()>> functions, StopwatchOptions options) {
+    options.device = device;
+    auto times = time_in_turns(functions, options);
+    functions.clear();
+    return_free_memory();
+    return times;
+  };
+  std::vector<double> times;
+  for (std::size_t i = 0; i < count; ++i) times.push_back(in_turns({make(i)}, kFirstLook)[0]);
+  const auto best = static_cast<std::size_t>(std::ranges::min_element(times) - times.begin());
+  const double limit = kSlowMoment * times[best];
+  const auto near = [&](std::size_t i) { return i != best && std::isfinite(times[i]) && times[i] < limit; };
+  std::function<void()> first;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!near(i)) continue;
+    if (!first) first = make(best);
+    const auto pair = in_turns({[&first] { first(); }, make(i)}, {});
+    const bool comparable = std::isfinite(pair[0]) && std::isfinite(pair[1]);
+    times[i] = comparable ? times[best] * pair[1] / pair[0] : pair[1];
+  }
+  return times;
 }
 
 void drop_far(NodeCandidates& node) {
@@ -207,11 +275,11 @@ void Tuner::measure(NodeCandidates& node, const std::vector<bool>& constant,
                     const std::vector<std::string>& keys) {
   if (options_.progress) options_.progress(node.call.node.op);
   ++measured_;
-  std::vector<std::function<void()>> runs;
   LargeOperands large;
   std::vector<Outcome> outcomes(node.candidates.size());
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const auto kept = [&failure = outcomes[i].failure](const std::function<void()>& work) {
+  const auto run_of = [&](std::size_t i) -> std::function<void()> {
+    auto& failure = outcomes[i].failure;
+    const auto kept = [&failure](const std::function<void()>& work) {
       try {
         work();
       } catch (const std::exception& error) {
@@ -222,12 +290,19 @@ void Tuner::measure(NodeCandidates& node, const std::vector<bool>& constant,
     };
     std::function<void()> run;
     kept([&] { run = runnable(node, node.candidates[i], constant, large); });
-    runs.emplace_back([kept, run = std::move(run), &failure = outcomes[i].failure] {
+    return [kept, run = std::move(run), &failure] {
       if (failure.empty()) kept(run);
       if (!failure.empty()) throw std::runtime_error(failure);
-    });
+    };
+  };
+  std::vector<double> times;
+  if (constant_bytes(node, constant) > kPackedMuch) {
+    times = time_in_pairs(outcomes.size(), run_of, node.call.device);
+  } else {
+    std::vector<std::function<void()>> runs;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) runs.push_back(run_of(i));
+    times = time_in_turns(runs, {.device = node.call.device});
   }
-  const auto times = time_in_turns(runs, {.device = node.call.device});
   for (std::size_t i = 0; i < times.size(); ++i) {
     outcomes[i].cost = times[i];
     book_.add(std::isfinite(times[i]) ? keys[i] : failure_key(keys[i]),
