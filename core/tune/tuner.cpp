@@ -33,9 +33,9 @@ const StopwatchOptions kConversion{.rounds = 5, .seconds_each = 0.01, .least_rou
 
 // Bytes of a node's weights, all members'. Where they are more, each candidate packs a copy that shows.
 constexpr std::int64_t kPackedMuch = 4LL << 20;
-// A first look at each such candidate by itself: who is slower than any moment of the machine makes it is
-// out.
-const StopwatchOptions kFirstLook{.rounds = 4, .seconds_each = 0.01, .least_rounds = 2};
+// A look at each such candidate by itself: who is slower than most moments of the machine make it, in two
+// looks, is out.
+const StopwatchOptions kLook{.rounds = 8, .seconds_each = 0.02, .least_rounds = 3};
 constexpr double kSlowMoment = 2;
 
 std::string concrete_text(const ConcreteType& type) {
@@ -111,8 +111,8 @@ at::Tensor operand_in(const Operand& operand, Layout layout, std::int64_t member
   return convert(tensor, from, layout, operand.type, members);
 }
 
-// Operands too large for any cache, by place and layout: all candidates may read the same memory. Not weights
-// where they are much, since what packs them reads them no more.
+// Operands too large for any cache, by place and layout: all candidates may read the same memory. Where
+// weights are much, all operands but these: what packs them reads them no more.
 constexpr std::int64_t kLarge = 16LL << 20;
 using LargeOperands = std::map<std::pair<std::size_t, Layout>, at::Tensor>;
 
@@ -140,14 +140,13 @@ std::int64_t constant_bytes(const NodeCandidates& node, const std::vector<bool>&
 std::function<void()> runnable(const NodeCandidates& node, const Candidate& candidate,
                                const std::vector<bool>& constant, LargeOperands& large) {
   auto call = node.call;
-  const bool constants_are_much = constant_bytes(node, constant) > kPackedMuch;
+  const bool is_much = constant_bytes(node, constant) > kPackedMuch;
   std::vector<at::Tensor> operands;
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
     const auto layout = candidate.offer.operands[i];
-    const bool is_large =
-        call.operands[i].type.bytes() * call.members > kLarge && !(constant[i] && constants_are_much);
-    operands.push_back(is_large ? large_operand(large, call, i, layout)
-                                : operand_in(call.operands[i], layout, call.members, call.device));
+    const bool is_shared = is_much ? !constant[i] : call.operands[i].type.bytes() * call.members > kLarge;
+    operands.push_back(is_shared ? large_operand(large, call, i, layout)
+                                 : operand_in(call.operands[i], layout, call.members, call.device));
     if (constant[i]) call.operands[i].constant = operands.back();
   }
   auto kernel = candidate.strategy->prepare(call, candidate.offer);
@@ -156,6 +155,8 @@ std::function<void()> runnable(const NodeCandidates& node, const Candidate& cand
       if (constant[i]) operands[i].reset();
     }
   }
+  for (auto& operand : call.operands) operand.constant.reset();
+  if (is_much) return_free_memory();
   return [kernel = std::move(kernel), operands = std::move(operands), count = call.results.size()] {
     std::vector<at::Tensor> results(count);
     kernel(operands, results);
@@ -163,7 +164,8 @@ std::function<void()> runnable(const NodeCandidates& node, const Candidate& cand
 }
 
 // Nanoseconds of each, as of time_in_turns(); of what `make` makes, two are there at a time at most. All are
-// looked at, one after the other; the best of them stays, and races the others that are not far behind.
+// looked at, one after the other; the best of them stays, and races the others that are not far behind. Those
+// that are get another look first: other work on the machine only ever adds time.
 std::vector<double> time_in_pairs(std::size_t count,
                                   const std::function<std::function<void()>(std::size_t)>& make,
                                   at::Device device) {
@@ -175,13 +177,15 @@ std::vector<double> time_in_pairs(std::size_t count,
     return times;
   };
   std::vector<double> times;
-  for (std::size_t i = 0; i < count; ++i) times.push_back(in_turns({make(i)}, kFirstLook)[0]);
+  const auto look = [&](std::size_t i) { return in_turns({make(i)}, kLook)[0]; };
+  for (std::size_t i = 0; i < count; ++i) times.push_back(look(i));
   const auto best = static_cast<std::size_t>(std::ranges::min_element(times) - times.begin());
   const double limit = kSlowMoment * times[best];
-  const auto near = [&](std::size_t i) { return i != best && std::isfinite(times[i]) && times[i] < limit; };
   std::function<void()> first;
   for (std::size_t i = 0; i < count; ++i) {
-    if (!near(i)) continue;
+    if (i == best || !std::isfinite(times[i])) continue;
+    if (times[i] >= limit) times[i] = std::min(times[i], look(i));
+    if (times[i] >= limit) continue;
     if (!first) first = make(best);
     const auto pair = in_turns({[&first] { first(); }, make(i)}, {});
     const bool comparable = std::isfinite(pair[0]) && std::isfinite(pair[1]);

@@ -1,0 +1,108 @@
+// Operators of large weights: how many packed copies of them measuring holds, and what a bad moment of the
+// machine does to it.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "core/tune/tuner.h"
+
+namespace wide::test {
+namespace {
+
+constexpr std::int64_t kMembers = 4, kWidth = 768;  // 9 MB of weights
+constexpr int kWays = 5;
+
+int living = 0, most_living = 0;
+std::vector<int> made(kWays);
+
+void spin(double milliseconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double, std::milli>(milliseconds);
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+Answer ask(const Call& call) {
+  return offer({std::vector(call.operands.size(), Layout::kFront), {Layout::kFront}, 1});
+}
+
+// As a kernel that packs: something of its own lives as long as it does.
+Kernel packed(int way, double milliseconds) {
+  ++made[static_cast<std::size_t>(way)];
+  most_living = std::max(most_living, ++living);
+  const std::shared_ptr<void> copy(nullptr, [](void*) { --living; });
+  return [copy, milliseconds](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    spin(milliseconds);
+    out[0] = in[0];
+  };
+}
+
+// The first time that it is made, the machine does something else.
+Kernel disturbed_at_first(const Call&, const Offer&) {
+  return packed(3, made[3] == 0 ? 8 : 0.3);
+}
+
+template <int kWay, int kMicroseconds>
+Kernel steady(const Call&, const Offer&) {
+  return packed(kWay, kMicroseconds / 1e3);
+}
+
+NodeCandidates between(const std::vector<const Strategy*>& strategies) {
+  living = most_living = 0;
+  std::fill(made.begin(), made.end(), 0);
+  NodeCandidates node;
+  const ConcreteType input{at::kFloat, {2, kWidth}}, weight{at::kFloat, {kWidth, kWidth}};
+  node.call = {{"aten.linear.default", {{ValueRef{0}}, {ValueRef{1}}, {}}, {2}, {}},
+               kMembers,
+               {{input, true, {}}, {weight, true, {}}},
+               {input}};
+  node.operands = {0, 1};
+  for (const auto* strategy : strategies)
+    node.candidates.push_back({strategy, ask(node.call).offers[0], false});
+  return node;
+}
+
+const std::vector<ValueState> kStates = {
+    {true, false, Layout::kFront}, {true, true, Layout::kFront}, {true, false, Layout::kFront}};
+
+std::string_view fastest(const NodeCandidates& node) {
+  return std::min_element(node.candidates.begin(), node.candidates.end(),
+                          [](const Candidate& a, const Candidate& b) { return a.offer.cost < b.offer.cost; })
+      ->strategy->name;
+}
+
+TEST(Tuner, HoldsTwoPackedCopiesOfLargeWeightsAtMost) {
+  const Strategy slow{.name = "slow", .ask = ask, .prepare = steady<0, 6000>},
+      middle{.name = "middle", .ask = ask, .prepare = steady<1, 1400>},
+      best{.name = "best", .ask = ask, .prepare = steady<2, 1000>},
+      far{.name = "far", .ask = ask, .prepare = steady<4, 9000>};
+  CostBook book;
+  Tuner tuner(book, {Tuning::kMeasure, 20, {}});
+  auto node = between({&slow, &middle, &best, &far});
+  tuner.settle(node, kStates);
+  EXPECT_EQ(most_living, 2);
+  EXPECT_EQ(living, 0);
+  ASSERT_EQ(node.candidates.size(), 4U);
+  for (const auto& one : node.candidates) EXPECT_TRUE(one.measured) << one.strategy->name;
+  EXPECT_EQ(fastest(node), "best");
+}
+
+TEST(Tuner, ABadMomentDoesNotLoseTheFastest) {
+  const Strategy disturbed{.name = "disturbed", .ask = ask, .prepare = disturbed_at_first},
+      other{.name = "other", .ask = ask, .prepare = steady<1, 2000>},
+      third{.name = "third", .ask = ask, .prepare = steady<2, 3000>};
+  for (const auto& strategies : std::vector<std::vector<const Strategy*>>{
+           {&disturbed, &other, &third}, {&other, &disturbed, &third}, {&other, &third, &disturbed}}) {
+    CostBook book;
+    Tuner tuner(book, {Tuning::kMeasure, 20, {}});
+    auto node = between(strategies);
+    tuner.settle(node, kStates);
+    EXPECT_EQ(fastest(node), "disturbed");
+  }
+}
+
+}  // namespace
+}  // namespace wide::test
