@@ -110,6 +110,30 @@ std::unordered_set<ValueId> wanted_values(const Graph& graph) {
   return random ? wanted_values(graph, true) : wanted;
 }
 
+// Views of which elements may lie on one another, where something is scattered into. ATen copies what it
+// scatters into with its strides: a copy of such a view that was left out would change as the view does.
+std::unordered_set<ValueId> overlapping_views(const Graph& graph) {
+  constexpr std::array<std::string_view, 3> kScatters = {
+      "aten.select_scatter.default", "aten.slice_scatter.default", "aten.diagonal_scatter.default"};
+  constexpr std::array<std::string_view, 4> kViews = {"aten.select.int", "aten.slice.Tensor",
+                                                      "aten.narrow.default", "aten.diagonal.default"};
+  const auto is_in = [](const auto& names, const Node& node) {
+    return std::find(names.begin(), names.end(), node.op) != names.end();
+  };
+  std::unordered_set<ValueId> found;
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(),
+                   [&](const Node& node) { return is_in(kScatters, node); }))
+    return found;
+  for (const auto& node : graph.nodes) {
+    const auto* operand = node.arguments.empty() ? nullptr : node.arguments[0].ref();
+    const bool of_one =
+        operand && found.contains(operand->id) && (is_in(kViews, node) || has_canonical_rule(node.op));
+    if (of_one || node.op == "aten.unfold.default" || node.op == "aten.as_strided.default")
+      found.insert(node.results.begin(), node.results.end());
+  }
+  return found;
+}
+
 }  // namespace
 
 void drop_unused(Graph& graph) {
@@ -124,6 +148,7 @@ void drop_unused(Graph& graph) {
 
 Graph canonicalize(const Graph& graph) {
   const auto wanted = wanted_values(graph);
+  const auto overlapping = overlapping_views(graph);
   Rewriter rewriter(graph);
   for (auto node : graph.nodes) {
     if (!is_needed(node, wanted)) continue;
@@ -133,7 +158,7 @@ Graph canonicalize(const Graph& graph) {
       continue;
     }
     wrap_dimensions(graph, node);
-    if (!apply_canonical_rule({graph, node, rewriter, wanted})) rewriter.copy(node);
+    if (!apply_canonical_rule({graph, node, rewriter, wanted, overlapping})) rewriter.copy(node);
   }
   rewriter.copy_outputs();
   auto result = std::move(rewriter.graph());

@@ -36,39 +36,12 @@ bool drop(const CanonicalContext&) {
   return true;
 }
 
-// A view of these may have elements that lie on one another.
-bool of_overlapping(const Graph& graph, ValueId id) {
-  const auto producer = [&]() {
-    return std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-      return std::find(node.results.begin(), node.results.end(), id) != node.results.end();
-    });
-  };
-  for (auto node = producer(); node != graph.nodes.end(); node = producer()) {
-    if (node->op == "aten.unfold.default" || node->op == "aten.as_strided.default") return true;
-    const bool view = has_canonical_rule(node->op) || node->op == "aten.select.int" ||
-                      node->op == "aten.slice.Tensor" || node->op == "aten.narrow.default" ||
-                      node->op == "aten.diagonal.default";
-    if (!view || !node->arguments[0].ref()) return false;
-    id = node->arguments[0].ref()->id;
-  }
-  return false;
-}
-
-// ATen copies what they write into with its strides: into a copy of an overlapping view they must not write
-// as into the view.
-bool is_scattered_into(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
-    return node.op == "aten.select_scatter.default" || node.op == "aten.slice_scatter.default" ||
-           node.op == "aten.diagonal_scatter.default";
-  });
-}
-
 // A copy, cast or move: nothing at all, or a cast.
 bool cast(const CanonicalContext& c) {
   if (!c.node.arguments[0].ref()) return false;
   const auto from = c.operand_type(0), to = c.result_type();
   if (from.dtype == to.dtype) {
-    if (is_scattered_into(c.old) && of_overlapping(c.old, c.node.arguments[0].ref()->id))
+    if (c.overlapping.contains(c.node.arguments[0].ref()->id))
       return replace(c, "aten.clone.default", {self(c), {at::MemoryFormat::Contiguous}});
     c.rewriter.bind(c.node.results[0], self(c));
     return true;

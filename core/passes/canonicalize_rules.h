@@ -13,7 +13,8 @@ struct CanonicalContext {
   const Graph& old;
   const Node& node;
   Rewriter& rewriter;
-  const std::unordered_set<ValueId>& wanted;  ///< values that the outputs depend on
+  const std::unordered_set<ValueId>& wanted;       ///< values that the outputs depend on
+  const std::unordered_set<ValueId>& overlapping;  ///< values whose copies must be made, see canonicalize()
 
   /// Somebody uses the node's result.
   bool is_wanted(std::size_t result) const { return wanted.contains(node.results[result]); }

@@ -82,13 +82,10 @@ class Wide(Fleet, torch.nn.Module):
             ``"run"``: inputs do not fit; ``"stale"``: weights were written, see `refresh`.
         """
         program = self._program
-        tensors = args
-        if len(args) != program.plain or kwargs:
-            tensors = program.flatten(args, kwargs)
-        else:
-            for arg in args:
-                if not isinstance(arg, torch.Tensor):
-                    tensors = program.flatten(args, kwargs)
+        plain = len(args) == program.plain and not kwargs
+        for arg in args:
+            plain = plain and isinstance(arg, torch.Tensor)
+        tensors = args if plain else program.flatten(args, kwargs)
         if self._moves is not None:
             tensors = [tensor.movedim(move, 0) if move else tensor for tensor, move in zip(tensors, self._moves)]
         if torch.compiler.is_compiling():
