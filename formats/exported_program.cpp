@@ -89,6 +89,21 @@ std::map<std::string, Range> parse_ranges(const Json& json) {
   return ranges;
 }
 
+/// What the graph writes must be something that it was given.
+void check_written(const ExportedProgram& program) {
+  using Kind = InputSpec::Kind;
+  for (const auto& output : program.outputs) {
+    if (output.kind != OutputSpec::Kind::kBufferMutation) continue;
+    const bool given = std::ranges::any_of(program.inputs, [&](const InputSpec& input) {
+      return input.kind != Kind::kUserInput && input.kind != Kind::kConstantInput &&
+             input.target == output.target;
+    });
+    if (!given)
+      throw Fault("the graph writes " + quote(output.target) +
+                  ", which is no parameter or buffer among its inputs; export the model again");
+  }
+}
+
 void parse_program(const Json& json, ExportedProgram& program, ProgramParsing& parsing) {
   parse_versions(json, program, parsing);
   const Json& module = member(json, "graph_module");
@@ -96,6 +111,7 @@ void parse_program(const Json& json, ExportedProgram& program, ProgramParsing& p
   const Json& signature = member(module, "signature");
   program.inputs = parse_input_specs(signature, program.graph, parsing);
   program.outputs = parse_output_specs(signature, program.graph, parsing);
+  check_written(program);
   program.ranges = parse_ranges(member(json, "range_constraints"));
   parse_guards(json, program);
   const auto user_outputs =

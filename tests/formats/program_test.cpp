@@ -231,14 +231,22 @@ TEST(ProgramSignature, LossAndGradientsAreOutputsOtherKindsAreRefusedByName) {
             OutputSpec::Kind::kParameterGradient);
   EXPECT_EQ(kind("gradient_to_user_input", {{"arg", tensor}, {"user_input_name", "x"}}),
             OutputSpec::Kind::kUserInputGradient);
-  EXPECT_EQ(kind("parameter_mutation", {{"arg", tensor}, {"parameter_name", "p"}}),
-            OutputSpec::Kind::kBufferMutation);
-  const auto program = parsed(mlp([&](EditableJson& j) {
-    j["graph_module"]["signature"]["output_specs"][0] = {
-        {"buffer_mutation", {{"arg", tensor}, {"buffer_name", "b"}}}};
-  }));
-  EXPECT_EQ(program.outputs[0].kind, OutputSpec::Kind::kBufferMutation);
-  EXPECT_EQ(program.outputs[0].target, "b");
+}
+
+TEST(ProgramSignature, WrittenIsOnlyWhatTheGraphWasGiven) {
+  const auto written = [](const char* tag, const char* key, const char* target) {
+    return mlp([=](EditableJson& j) {
+      j["graph_module"]["signature"]["output_specs"][0] = {
+          {tag, {{"arg", {{"name", "linear_1"}}}, {key, target}}}};
+    });
+  };
+  for (const auto& [tag, key] :
+       {std::pair{"parameter_mutation", "parameter_name"}, std::pair{"buffer_mutation", "buffer_name"}}) {
+    const auto program = parsed(written(tag, key, "fc1.weight"));
+    EXPECT_EQ(program.outputs[0].kind, OutputSpec::Kind::kBufferMutation);
+    EXPECT_EQ(program.outputs[0].target, "fc1.weight");
+    EXPECT_THAT(refusal(written(tag, key, "gone")), HasSubstr("the graph writes 'gone', which is no"));
+  }
 }
 
 TEST(ProgramSignature, AgreesWithTheGraph) {
