@@ -43,6 +43,7 @@ class Rewriter {
   void copy_outputs();
 
   const Value& value(ValueId new_id) const { return graph_.values[static_cast<std::size_t>(new_id)]; }
+  const Graph& old() const { return old_; }
   Graph& graph() { return graph_; }
 
  private:

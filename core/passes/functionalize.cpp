@@ -17,6 +17,7 @@
 #include "core/passes/infer.h"
 #include "core/passes/metadata_views.h"
 #include "core/passes/pure_form.h"
+#include "core/passes/running_statistics.h"
 #include "core/passes/view_inverse.h"
 #include "formats/error.h"
 
@@ -388,67 +389,9 @@ class Functionalizer {
   void write_statistics(const Node& node, const HiddenWrite& hidden) {
     const auto mean = node.arguments[hidden.mean].ref()->id,
                variance = node.arguments[hidden.variance].ref()->id;
-    const auto [new_mean, new_variance] = node.op == "aten.batch_norm.default"
-                                              ? batch_statistics(node, mean, variance)
-                                              : instance_statistics(node, mean, variance);
-    assign(node, mean, new_mean);
-    assign(node, variance, new_variance);
-  }
-
-  enum { kInput, kWeight, kBias, kMean, kVariance, kTraining, kMomentum, kEps, kCudnn };
-
-  std::pair<ValueId, ValueId> batch_statistics(const Node& node, ValueId mean, ValueId variance) {
-    std::vector<Argument> arguments;
-    for (const auto index : {kInput, kWeight, kBias, kMean, kVariance, kTraining, kMomentum, kEps}) {
-      arguments.push_back(rewriter_.map(node.arguments[index]));
-    }
-    const auto results =
-        rewriter_.emit("aten._native_batch_norm_legit_functional.default", std::move(arguments),
-                       {as_type(type(node.results[0])), std::nullopt, std::nullopt, as_type(type(mean)),
-                        as_type(type(variance))},
-                       name(node.results[0]), node.module_path);
-    rewriter_.bind(node.results[0], {ValueRef{results[0]}});
-    return {results[3], results[4]};
-  }
-
-  // ATen normalises every sample on its own and moves the running values towards the batch's mean of their
-  // statistics.
-  std::pair<ValueId, ValueId> instance_statistics(const Node& node, ValueId mean, ValueId variance) {
-    std::vector<Argument> arguments;
-    for (const auto index : {kInput, kWeight, kBias, kMean, kVariance, kTraining, kMomentum, kEps, kCudnn}) {
-      const bool running = index == kMean || index == kVariance;
-      arguments.push_back(running ? Argument{} : rewriter_.map(node.arguments[index]));
-    }
-    const auto input = type(node.arguments[kInput].ref()->id);
-    const auto output =
-        rewriter_.emit(node.op, std::move(arguments), input, name(node.results[0]), node.module_path);
-    rewriter_.bind(node.results[0], {ValueRef{output}});
-    if (std::count(input.shape.begin(), input.shape.end(), 0) > 0)  // of nothing there are no statistics
-      return {kept(node, mean), kept(node, variance)};
-    Argument::List spatial;
-    for (std::int64_t dim = 2; dim < input.rank(); ++dim) spatial.push_back({dim});
-    const TensorType each = as_type({type(mean).dtype, {input.shape[0], input.shape[1]}});
-    const auto statistics =
-        rewriter_.emit("aten.var_mean.correction",
-                       {rewriter_.map(node.arguments[kInput]), {spatial}, {std::int64_t{1}}, {false}},
-                       {each, each}, name(mean), node.module_path);
-    return {moved(node, mean, statistics[1]), moved(node, variance, statistics[0])};
-  }
-
-  ValueId kept(const Node& node, ValueId running) {
-    return rewriter_.emit("aten.clone.default", {rewriter_.bound(running), {}}, type(running), name(running),
-                          node.module_path);
-  }
-
-  // running + momentum * (mean over the batch - running)
-  ValueId moved(const Node& node, ValueId running, ValueId each) {
-    const auto running_type = type(running);
-    const auto batch =
-        rewriter_.emit("aten.mean.dim", {{ValueRef{each}}, {Argument::List{{std::int64_t{0}}}}, {false}, {}},
-                       running_type, name(running), node.module_path);
-    return rewriter_.emit("aten.lerp.Scalar",
-                          {rewriter_.bound(running), {ValueRef{batch}}, node.arguments[kMomentum]},
-                          running_type, name(running), node.module_path);
+    const auto moved = move_running_statistics(rewriter_, node, mean, variance);
+    assign(node, mean, moved.mean);
+    assign(node, variance, moved.variance);
   }
 
   const Graph& old_;
