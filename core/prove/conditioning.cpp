@@ -37,7 +37,8 @@ bool is_real(const at::Tensor& tensor) {
   return tensor.defined() && (tensor.is_floating_point() || tensor.is_complex());
 }
 
-// Multiplies every rounded result with 1 - epsilon, 1 or 1 + epsilon.
+// Multiplies every rounded result with 1 - epsilon, 1 or 1 + epsilon; a complex one is turned as much, too:
+// products round in the size of the number, not of each of its parts.
 class Noise {
  public:
   explicit Noise(std::uint64_t seed) : generator_(at::detail::createCPUGenerator(seed)) {}
@@ -62,8 +63,11 @@ class Noise {
 
  private:
   at::Tensor factor(const at::Tensor& tensor) {
-    const auto chance = at::randint(-1, 2, tensor.sizes(), generator_, at::TensorOptions(at::kDouble));
-    return chance.mul_(epsilon(tensor.scalar_type())).add_(1).to(tensor.device(), tensor.scalar_type());
+    const auto chance = [&] {
+      return at::randint(-1, 2, tensor.sizes(), generator_, at::TensorOptions(at::kDouble));
+    };
+    const auto chances = tensor.is_complex() ? at::complex(chance(), chance()) : chance();
+    return (chances * epsilon(tensor.scalar_type()) + 1).to(tensor.device(), tensor.scalar_type());
   }
 
   at::Generator generator_;

@@ -4,7 +4,7 @@
 namespace wide::test {
 namespace {
 
-const ByMemberCase kCases[] = {
+const ByMemberCase kDataCases[] = {
     {"mask_and_sum", R"(input %x "x" : float32[4, 4]
 %m : bool[4, 4] = aten.gt.Scalar(%x, 0)
 %s : float32[u0] = aten.masked_select.default(%x, %m)
@@ -266,7 +266,7 @@ output %z
 }  // namespace
 
 std::span<const ByMemberCase> data_cases() {
-  return kCases;
+  return kDataCases;
 }
 
 }  // namespace wide::test

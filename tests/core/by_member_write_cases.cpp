@@ -4,7 +4,7 @@
 namespace wide::test {
 namespace {
 
-const ByMemberCase kCases[] = {
+const ByMemberCase kWriteCases[] = {
     {"comparison_in_place", R"(input %x "x" : float32[4, 4]
 %c : float32[4, 4] = aten.clone.default(%x, none)
 %g : float32[4, 4] = aten.gt_.Scalar(%c, 0)
@@ -165,7 +165,7 @@ output %v
 }  // namespace
 
 std::span<const ByMemberCase> write_cases() {
-  return kCases;
+  return kWriteCases;
 }
 
 }  // namespace wide::test

@@ -8,6 +8,7 @@
 #include "core/ir/text.h"
 #include "core/passes/functionalize.h"
 #include "core/passes/verify.h"
+#include "formats/error.h"
 #include "tests/core/support.h"
 
 namespace wide::test {

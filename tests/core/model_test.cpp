@@ -345,6 +345,19 @@ TEST(Prove, AllowsForItInWrittenBuffersToo) {
   EXPECT_LT(moved(1e5), 1);
 }
 
+// A complex quotient rounds in the size of the number: z / z may leave a little where its imaginary part is 0.
+TEST(Prove, AllowsForTheRoundingOfComplexProducts) {
+  zoo::Builder b("turned");
+  const auto x = b.input("x", normal({50}));
+  const auto z = b.op("aten.complex.default", {ref(x), ref(b.op("aten.exp.default", {ref(x)}))});
+  b.output(b.op("aten.imag.default", {ref(b.op("aten.div.Tensor", {ref(z), ref(z)}))}));
+  const auto architecture = b.take();
+  auto model = wide_model(architecture, kMembers);
+  const auto moved = conditioning(model, 1, wide_inputs(architecture, kMembers)).outputs.at(0);
+  EXPECT_GT(moved.max().item<double>(), 1e-7);
+  EXPECT_LT(moved.max().item<double>(), 1e-4);
+}
+
 TEST(Prove, TakesNoChanceResultForRounding) {
   zoo::Builder b("leak");
   const auto x = b.input("x", normal({5}));

@@ -57,7 +57,11 @@ class Noise(TorchDispatchMode):
         return 1 + times * self.size * torch.finfo(tensor.dtype).eps * self.signs(tensor)
 
     def signs(self, tensor):
-        return torch.randint(0, 2, tensor.shape, generator=self.generator).mul_(2 * self.sign).sub_(self.sign).to(tensor.dtype)
+        def drawn(dtype):
+            return torch.randint(0, 2, tensor.shape, generator=self.generator).mul_(2 * self.sign).sub_(self.sign).to(dtype)
+
+        # A complex product rounds in the size of the number, not of each of its parts.
+        return torch.complex(drawn(tensor.real.dtype), drawn(tensor.real.dtype)) if tensor.is_complex() else drawn(tensor.dtype)
 
     def __torch_dispatch__(self, function, kinds, arguments, named=None):
         named = named or {}
