@@ -22,6 +22,7 @@ class Architecture:
     def take(self, model, name):
         """The member's tensors by name, once it is known to be of this architecture."""
         place = f"member '{name}'"
+        _members.check_made(model, place)
         if model is not self._first():
             own = _members.signature(model)
             if own is None or self.signature is None or own != self.signature:

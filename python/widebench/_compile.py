@@ -70,6 +70,8 @@ def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: t
     -----
     A call computes in the types of the members' own forward(); an autocast around it changes nothing.
 
+    While it runs, no member may be called in another thread: torch.export puts tensors without numbers in place of its own.
+
     Two members are of one architecture where classes, settings and the shapes of their tensors are equal. Where that
     cannot be told by comparison, as for a module with a table of its own, the member is exported and its graph compared.
     """
@@ -95,6 +97,7 @@ def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: t
         if not isinstance(model, torch.nn.Module):
             raise Error("usage", f"a member is a {type(model).__name__}; give modules of torch.nn", "models")
     names = _members.names_of(names, len(models))
+    _members.check_made(models[0], f"member '{names[0]}'")  # the trace of it would end in words of torch
     program = Program(export(models[0], tuple(example_args), example_kwargs, dynamic_shapes, f"member '{names[0]}'"))
     architecture = Architecture(program, models[0], tuple(example_args), example_kwargs, dynamic_shapes, names[0])
     brought = [architecture.take(model, name) for model, name in zip(models, names)]

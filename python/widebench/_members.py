@@ -100,6 +100,14 @@ def named_tensors(module):
     return tensors
 
 
+def check_made(module, place):
+    """Refuses tensors of inference mode: their writes are not counted, and torch.export has no words for them."""
+    for name, tensor in named_tensors(module).items():
+        if tensor.is_inference():
+            raise Error("load", f"{place}, tensor '{name}': was made under torch.inference_mode(); make the members outside of it, and put only "
+                                "their calls under it", place)
+
+
 def bring(module, weights, place):
     """The module's tensors for those names of a program that it has, in order; constants of the trace itself it has not."""
     tensors = named_tensors(module)

@@ -57,6 +57,14 @@ class Refusals(unittest.TestCase):
 
         self.refused("export", ["serialized_type_name=", "member0"], widebench.compile, [Wrapped(16, 4)], X)
 
+    def test_members_made_in_inference_mode(self):
+        with torch.inference_mode():
+            made = nets(2)
+        self.refused("load", ["member0", "inference_mode", "outside"], widebench.compile, made, X)
+        self.refused("load", ["member1"], widebench.compile, [net(), made[1]], X)
+        wide = widebench.compile(nets(2), X, config=FAST)
+        self.refused("load", ["inference_mode"], wide.replace, 1, made[1])
+
     def test_copies(self):
         wide = widebench.compile(nets(2), X, config=FAST)
         for copied in (copy.copy, copy.deepcopy, pickle.dumps, lambda model: copy.deepcopy(torch.nn.Sequential(model))):
