@@ -345,7 +345,7 @@ TEST(Prove, AllowsForItInWrittenBuffersToo) {
   EXPECT_LT(moved(1e5), 1);
 }
 
-// A complex quotient rounds in the size of the number: z / z may leave a little where its imaginary part is 0.
+// A complex quotient rounds in the size of the number: z / z may leave a little in its imaginary part.
 TEST(Prove, AllowsForTheRoundingOfComplexProducts) {
   zoo::Builder b("turned");
   const auto x = b.input("x", normal({50}));
