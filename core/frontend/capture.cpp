@@ -9,10 +9,12 @@
 #include "core/aten/torch_bridge.h"
 #include "core/eager/higher_order.h"
 #include "core/eager/operators.h"
+#include "core/frontend/autocast.h"
+#include "core/frontend/literal.h"
 #include "core/frontend/memory_order.h"
+#include "core/frontend/refuse.h"
 #include "core/frontend/vmap_regions.h"
 #include "core/ir/scalar_ops.h"
-#include "formats/error.h"
 
 namespace wide {
 namespace {
@@ -27,26 +29,6 @@ constexpr std::string_view kFusedMultiplyAdd = "torch.ops.prims.fma.default";
 constexpr std::string_view kConvertElementType = "torch.ops.prims.convert_element_type.default";
 constexpr std::string_view kScalarTensor = "torch.ops.prims.scalar_tensor.default";
 constexpr int kMaxNesting = 16;
-
-[[noreturn]] void refuse(const formats::ProgramNode& node, const std::string& why) {
-  throw Error("capture", "node '" + node.name + "' " + node.target + ": " + why);
-}
-
-// The codes of torch/_export/serde/schema.py.
-at::MemoryFormat memory_format(const formats::ProgramNode& node, int code) {
-  switch (code) {
-    case 1:
-      return at::MemoryFormat::Contiguous;
-    case 2:
-      return at::MemoryFormat::ChannelsLast;
-    case 3:
-      return at::MemoryFormat::ChannelsLast3d;
-    case 4:
-      return at::MemoryFormat::Preserve;
-    default:
-      refuse(node, "unknown memory format " + std::to_string(code));
-  }
-}
 
 class Capture {
  public:
@@ -161,37 +143,15 @@ class Capture {
   }
 
   Argument resolve(const formats::ProgramNode& node, const formats::Argument& argument, const Names& names) {
-    return std::visit(
-        [&](const auto& value) -> Argument {
-          using T = std::decay_t<decltype(value)>;
-          if constexpr (std::is_same_v<T, formats::None>) {
-            return {};
-          } else if constexpr (std::is_same_v<T, formats::TensorName> ||
-                               std::is_same_v<T, formats::SymbolName>) {
-            return lookup(node, value.name, names);
-          } else if constexpr (std::is_same_v<T, formats::Dtype>) {
-            return {scalar_type(value)};
-          } else if constexpr (std::is_same_v<T, formats::MemoryFormat>) {
-            return {memory_format(node, value.code)};
-          } else if constexpr (std::is_same_v<T, formats::TensorLayout>) {
-            if (value.code != 7) refuse(node, "only strided tensors are supported");
-            return {at::Layout::Strided};
-          } else if constexpr (std::is_same_v<T, formats::DeviceName>) {
-            // Placement is ours to choose: a model exported on a GPU runs where the wide model runs.
-            return {at::Device(at::kCPU)};
-          } else if constexpr (std::is_same_v<T, std::vector<formats::Argument>>) {
-            Argument::List items;
-            for (const auto& item : value) items.push_back(resolve(node, item, names));
-            return {std::move(items)};
-          } else if constexpr (std::is_same_v<T, formats::OperatorName>) {
-            refuse(node, "takes an operator as argument, which is not supported");
-          } else if constexpr (std::is_same_v<T, std::shared_ptr<const formats::Subgraph>>) {
-            refuse(node, "takes a graph as argument, which is not supported for this operator");
-          } else {
-            return {value};
-          }
-        },
-        argument.value);
+    if (const auto* tensor = std::get_if<formats::TensorName>(&argument.value))
+      return lookup(node, tensor->name, names);
+    if (const auto* symbol = std::get_if<formats::SymbolName>(&argument.value))
+      return lookup(node, symbol->name, names);
+    const auto* list = std::get_if<std::vector<formats::Argument>>(&argument.value);
+    if (!list) return literal(node, argument);
+    Argument::List items;
+    for (const auto& item : *list) items.push_back(resolve(node, item, names));
+    return {std::move(items)};
   }
 
   void add_all(const formats::Subgraph& scope, Names& names, int depth) {
@@ -237,7 +197,8 @@ class Capture {
                          std::none_of(scope.nodes.begin(), scope.nodes.end(), writes));
     if (!is_scalar_op(result.op) && draws_random(result))
       return add_draw(graph_, std::move(result), meta_of, new_value);
-    graph_.nodes.push_back(under_autocast(std::move(result)));
+    if (autocast_) result = under_autocast(graph_, *autocast_, std::move(result));
+    graph_.nodes.push_back(std::move(result));
   }
 
   // What the exporter knew of a tensor; null where it is none of the scope.
@@ -252,46 +213,6 @@ class Capture {
   static bool writes(const formats::ProgramNode& node) {
     const auto op = find_operator(node.target.substr(std::min(kOpsPrefix.size(), node.target.size())));
     return op && op->schema().is_mutable();
-  }
-
-  // See Note [Autocast]
-  Node under_autocast(Node node) const {
-    if (!autocast_ || is_scalar_op(node.op)) return node;
-    const auto op = find_operator(node.op);
-    const auto aliases = [](const c10::Argument& one) { return one.alias_info() != nullptr; };
-    const auto& returns = op->schema().returns();
-    if (op->schema().is_mutable() || returns.empty() || std::any_of(returns.begin(), returns.end(), aliases))
-      return node;
-    bool numbers = false;
-    for (const auto id : node.results)
-      numbers |= id >= 0 && !graph_.values[static_cast<std::size_t>(id)].tensor;
-    if (numbers) return node;
-    auto body = std::make_shared<Graph>();
-    Node call{std::string(kAutocast), {{*autocast_}, {Argument::List()}}, node.results, node.module_path};
-    Argument::List operands;
-    auto inner = node;
-    for (auto& argument : inner.arguments) {
-      map_uses(argument, [&](ValueId id) {
-        const auto& value = graph_.values[static_cast<std::size_t>(id)];
-        operands.push_back({ValueRef{id}});
-        const auto copy =
-            body->add_value(std::to_string(operands.size() - 1) + "_" + value.name, value.tensor, value.type);
-        body->inputs.push_back({copy, InputKind::kUser, value.name});
-        return Argument{ValueRef{copy}};
-      });
-    }
-    if (operands.empty()) return node;
-    for (auto& id : inner.results) {
-      if (id < 0) continue;
-      const auto& value = graph_.values[static_cast<std::size_t>(id)];
-      id = body->add_value(value.name, true, value.type);
-    }
-    for (std::size_t i = 0; i < inner.results.size(); ++i)
-      body->outputs.push_back({inner.results[i] < 0 ? Argument{} : Argument{ValueRef{inner.results[i]}}});
-    body->nodes.push_back(std::move(inner));
-    call.arguments[1] = {std::move(operands)};
-    call.bodies = {std::move(body)};
-    return call;
   }
 
   void place_arguments(const formats::ProgramNode& node, Node& result, const Names& names) {
@@ -467,11 +388,6 @@ class Capture {
 };
 
 }  // namespace
-
-// Note [Autocast]
-// Which operands autocast converts is known to libtorch's dispatcher alone, operator by operator. So each
-// operator of such a region is captured as a call under autocast; specialize() finds the casts that give the
-// very same bits, and writes those in its place.
 
 // Note [Written inputs]
 // A model may write into its user inputs (nn.ReLU(inplace=True) as first layer). Widebench never writes into

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/eager/operators.h"
-#include "formats/error.h"
+#include "core/frontend/refuse.h"
 
 namespace wide {
 namespace {
@@ -24,9 +24,8 @@ bool is_call(const FileNode& node, std::string_view name) {
   return node.target.starts_with(kPredispatch) && node.target.substr(kPredispatch.size()) == name;
 }
 
-[[noreturn]] void refuse(const FileNode& node, const std::string& why) {
-  throw Error("capture", "node '" + node.name + "' " + node.target + ": " + why +
-                             "; export the model without torch.vmap here");
+[[noreturn]] void refuse_region(const FileNode& node, const std::string& why) {
+  refuse(node, why + "; export the model without torch.vmap here");
 }
 
 // Calls `visit` with the name of each tensor and number in it; a nested graph has names of its own.
@@ -45,21 +44,21 @@ const std::string& tensor_at(const FileNode& node, std::size_t place) {
   const auto* tensor = place < node.inputs.size()
                            ? std::get_if<formats::TensorName>(&node.inputs[place].value.value)
                            : nullptr;
-  if (!tensor) refuse(node, "wants a tensor as argument " + std::to_string(place));
+  if (!tensor) refuse_region(node, "wants a tensor as argument " + std::to_string(place));
   return tensor->name;
 }
 
 std::int64_t number_at(const FileNode& node, std::size_t place) {
   const auto* number =
       place < node.inputs.size() ? std::get_if<std::int64_t>(&node.inputs[place].value.value) : nullptr;
-  if (!number) refuse(node, "wants a number as argument " + std::to_string(place));
+  if (!number) refuse_region(node, "wants a number as argument " + std::to_string(place));
   return *number;
 }
 
 const std::string& result_of(const FileNode& node) {
   const auto* tensor =
       node.outputs.size() == 1 ? std::get_if<formats::TensorName>(&node.outputs[0].value) : nullptr;
-  if (!tensor) refuse(node, "has no tensor as result");
+  if (!tensor) refuse_region(node, "has no tensor as result");
   return tensor->name;
 }
 
@@ -96,7 +95,7 @@ class VmapRegion {
   void write(FileNodes& out) {
     for (auto& node : nodes_) sort(std::move(node), out);
     if (removed_.empty()) return;  // nobody reads what it computes
-    if (added_.empty()) refuse(begin_, "no tensor has rows to go over");
+    if (added_.empty()) refuse_region(begin_, "no tensor has rows to go over");
     std::vector<FileArgument> rows, free;
     auto body = std::make_shared<formats::Subgraph>();
     for (const auto& node : added_) {
@@ -139,7 +138,7 @@ class VmapRegion {
       return added_.push_back(std::move(node));
     }
     if (is_call(node, "_remove_batch_dim")) return removed_.push_back(std::move(node));
-    if (draws(node)) refuse(node, "draws random numbers for all rows at once");
+    if (draws(node)) refuse_region(node, "draws random numbers for all rows at once");
     bool reads = false;
     for (const auto& input : node.inputs)
       for_each_name(input.value,
@@ -177,13 +176,13 @@ FileNodes without_regions(const formats::Subgraph& graph, std::size_t& place, co
     if (is_call(node, "_vmap_increment_nesting")) {
       VmapRegion(node, without_regions(graph, place, &node)).write(nodes);
     } else if (is_call(node, "_vmap_decrement_nesting")) {
-      if (!begin) refuse(node, "ends a region that nothing begins");
+      if (!begin) refuse_region(node, "ends a region that nothing begins");
       return nodes;
     } else {
       nodes.push_back(node);
     }
   }
-  if (begin) refuse(*begin, "begins a region that nothing ends");
+  if (begin) refuse_region(*begin, "begins a region that nothing ends");
   return nodes;
 }
 
