@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,13 +22,13 @@ struct Conditioning {
   std::map<std::string, at::Tensor> buffers;  ///< that the run wrote, by fqn
 };
 
-/// Runs member `i` alone several times with every rounding, input and weight made a little larger or smaller
+/// Runs member `i` alone so many times with every rounding, input and weight made a little larger or smaller
 /// by chance. Where a small difference of large numbers is asked for, or a variance of nearly equal ones,
 /// what moves is much more than tolerance() allows, and says nothing against the one who computed it.
-Conditioning conditioning(WideModel& model, std::int64_t i, std::span<const ModelInput> inputs);
+Conditioning conditioning(WideModel& model, std::int64_t i, std::span<const ModelInput> inputs, int runs = 4);
 
 /// compare() of what member `i` gives on these inputs, which must outlive it. What conditioning() allows is
-/// only asked for, once, where there is more difference than the tolerance.
+/// only asked for where there is more difference than the tolerance, and of many runs where few do not do.
 class ConditionedCompare {
  public:
   ConditionedCompare(WideModel& model, std::int64_t i, std::span<const ModelInput> inputs)
@@ -40,14 +39,15 @@ class ConditionedCompare {
                     const Tolerance& tolerance);
 
  private:
-  const Conditioning& moved();
+  const Conditioning& moved(int runs);
   template <typename Far>
   Difference within(Far far, const at::Tensor& got, const at::Tensor& expected, const Tolerance& tolerance);
 
   WideModel& model_;
   std::int64_t i_;
   std::span<const ModelInput> inputs_;
-  std::optional<Conditioning> moved_;
+  int runs_ = 0;
+  Conditioning moved_;  ///< by so many runs
 };
 
 }  // namespace wide

@@ -358,6 +358,25 @@ TEST(Prove, AllowsForTheRoundingOfComplexProducts) {
   EXPECT_LT(moved.max().item<double>(), 1e-4);
 }
 
+// Of equal numbers rounding decides which is the largest, and with it what is taken.
+TEST(Prove, AllowsEitherOfTwoEqualNumbers) {
+  zoo::Builder b("tie");
+  const auto x = b.input("x", normal({20}));
+  const auto three = b.op("aten.mul.Scalar", {ref(x), {3.0}}),
+             other = b.op("aten.mul.Scalar", {ref(x), {3.0}});
+  const auto both = b.op("aten.stack.default", {{Argument::List{ref(three), ref(other)}}, {std::int64_t{0}}});
+  const auto which = b.op("aten.argmax.default", {ref(both), {std::int64_t{0}}, {false}});
+  const auto first = b.op("aten.eq.Scalar", {ref(which), {std::int64_t{0}}});
+  b.output(b.op("aten.where.self", {ref(first), ref(x), ref(b.op("aten.neg.default", {ref(x)}))}));
+  const auto architecture = b.take();
+  auto model = wide_model(architecture, kMembers);
+  const auto inputs = wide_inputs(architecture, kMembers);
+  const auto expected = model.run_alone(1, inputs).outputs.at(0).toTensor();
+  ConditionedCompare compared(model, 1, inputs);
+  EXPECT_TRUE(compared.output(0, -expected, expected, Tolerance{}).agrees);
+  EXPECT_FALSE(compared.output(0, 40 * expected, expected, Tolerance{}).agrees);
+}
+
 TEST(Prove, TakesNoChanceResultForRounding) {
   zoo::Builder b("leak");
   const auto x = b.input("x", normal({5}));
