@@ -11,8 +11,6 @@
 namespace wide {
 namespace {
 
-enum { kInput, kWeight, kBias, kMean, kVariance, kTraining, kMomentum, kEps, kCudnn };
-
 class Norm {
  public:
   Norm(Rewriter& rewriter, const Node& node) : rewriter_(rewriter), node_(node) {}
@@ -56,6 +54,9 @@ class Norm {
   }
 
  private:
+  // Its arguments.
+  enum { kInput, kWeight, kBias, kMean, kVariance, kTraining, kMomentum, kEps, kCudnn };
+
   const Value& value(ValueId id) const { return rewriter_.old().values[static_cast<std::size_t>(id)]; }
   ConcreteType type(ValueId id) const { return concrete(value(id)); }
   const std::string& name(ValueId id) const { return value(id).name; }
