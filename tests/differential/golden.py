@@ -297,6 +297,8 @@ class Case:
         runs = [run_passes(copy.deepcopy(model), members, self.call, i) for i, model in enumerate(members.models)]
         self.raised = min((len(run) - 1 for run in runs if isinstance(run[-1], Exception)), default=None)
         self.reason = next((str(run[-1]) for run in runs if isinstance(run[-1], Exception) and len(run) - 1 == self.raised), "")
+        if "leaf Variable that requires grad" in self.reason:
+            raise Unfit("refused by autograd, which a pass without gradients does not ask")
         self.passes = PASSES if self.raised is None else self.raised
         self.runs = runs
         if any(state[name].shape != value.shape for run, model in zip(runs, members.models) for name, value in model.state_dict().items()
