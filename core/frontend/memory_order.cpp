@@ -223,19 +223,36 @@ bool is_no_plain_view(std::string_view op) {
   return std::any_of(kOps.begin(), kOps.end(), [&](std::string_view one) { return op.starts_with(one); });
 }
 
+// einsum of one operand, such as "ii->i", gives a view of it where nothing is summed.
+bool is_view_by_einsum(const Node& node) {
+  if (node.op != "aten.einsum.default") return false;
+  const auto* equation = std::get_if<std::string>(&node.arguments[0].value);
+  const auto* operands = node.arguments[1].list();
+  if (!equation || !operands || operands->size() != 1) return false;
+  const auto arrow = equation->find("->");
+  if (arrow == std::string::npos) return false;
+  const auto taken = equation->substr(0, arrow), given = equation->substr(arrow + 2);
+  return std::ranges::all_of(taken, [&](char axis) { return given.find(axis) != std::string::npos; });
+}
+
+// The operand that a node gives a view of, or null.
+const ValueRef* viewed(const Node& node) {
+  const auto op = find_operator(node.op);
+  if (!op || op->schema().is_mutable() || is_no_plain_view(node.op) || node.arguments.empty()) return nullptr;
+  if (is_view_by_einsum(node)) return (*node.arguments[1].list())[0].ref();
+  return op->schema().returns()[0].alias_info() ? node.arguments[0].ref() : nullptr;
+}
+
 // The tensor that `id` is a view of, as far back as the graph says so for certain.
 ValueId owner_of(const Graph& graph, ValueId id) {
   for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
     if (std::ranges::find(node->results, id) == node->results.end()) continue;
-    const auto op = find_operator(node->op);
-    if (!op || op->schema().is_mutable() || is_no_plain_view(node->op) || node->arguments.empty()) return id;
-    const auto* alias = op->schema().returns()[0].alias_info();
-    const auto* from = node->arguments[0].ref();
+    const auto* from = viewed(*node);
     const auto dtype = [&](ValueId value) {
       const auto& type = graph.values[static_cast<std::size_t>(value)].type;
       return type ? std::optional(type->dtype) : std::nullopt;
     };
-    if (!alias || !from || dtype(from->id) != dtype(id)) return id;
+    if (!from || dtype(from->id) != dtype(id)) return id;
     id = from->id;
   }
   return id;

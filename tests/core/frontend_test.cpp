@@ -141,7 +141,7 @@ TEST(Capture, ANumberOfPrimsIsATensOwn) {
 // The relu reads some of the memory of what `view` made of the first layer's result; a write elsewhere
 // changes nothing of it.
 TEST(Capture, StridesOfAViewCountInTheMemoryItIsAViewOf) {
-  for (const bool writes : {false, true}) {
+  for (const auto& [writes, by_einsum] : {std::pair{false, false}, {true, false}, {false, true}}) {
     auto program = program_of("mlp");
     auto& nodes = program.graph.nodes;
     auto& relu = relu_of(program);
@@ -153,6 +153,11 @@ TEST(Capture, StridesOfAViewCountInTheMemoryItIsAViewOf) {
     formats::ProgramNode turned = relu, strided = relu;
     turned.target = "torch.ops.aten.t.default", turned.name = "turned";
     turned.outputs = {{formats::TensorName{"turned"}}};
+    if (by_einsum) {
+      turned.target = "torch.ops.aten.einsum.default";
+      turned.inputs = {{"equation", {std::string("ij->ji")}},
+                       {"tensors", {std::vector{turned.inputs[0].value}}}};
+    }
     strided.target = "torch.ops.aten.as_strided.default", strided.name = "strided";
     const auto ints = [](std::int64_t value) {
       return formats::Argument{std::vector<formats::Argument>{{value}}};
