@@ -193,6 +193,24 @@ void badge(const Ui& ui, Level level, std::string_view word) {
   if (!wraps) ImGui::PopTextWrapPos();
 }
 
+void progress_bar(const Ui& ui, double fraction, const std::string& text, float width) {
+  const float room = width > 0 ? width : ImGui::GetContentRegionAvail().x;
+  const auto& style = ImGui::GetStyle();
+  const float taken = ImGui::CalcTextSize(text.c_str()).x + style.ItemSpacing.x + style.ItemInnerSpacing.x;
+  const bool fits = taken <= room;
+  const auto part = static_cast<float>(fraction < 0 ? -ui.now : std::min(fraction, 1.0));
+  ImGui::BeginGroup();
+  ImGui::ProgressBar(part, {room, 0}, fits ? text.c_str() : "");
+  if (!fits) {
+    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + room);
+    ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
+    ImGui::TextUnformatted(text.c_str());
+    ImGui::PopStyleColor();
+    ImGui::PopTextWrapPos();
+  }
+  ImGui::EndGroup();
+}
+
 void tooltip(std::string_view text) {
   if (!ImGui::BeginTooltip()) return;
   ImGui::PushTextWrapPos(30 * em());

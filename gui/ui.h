@@ -81,6 +81,9 @@ void table_heading(const char* title, bool number);
 void table_headings(std::initializer_list<int> numbers);
 /// Word and icon in the colour of its meaning.
 void badge(const Ui& ui, Level level, std::string_view word);
+/// How far something is, 0 to 1, below 0: unknown. What does not fit into the bar stands below it, wrapped.
+/// `width` in pixels; 0: all that is left.
+void progress_bar(const Ui& ui, double fraction, const std::string& text, float width = 0);
 /// Tooltip for the last item, wrapped, after ImGui's usual delay.
 void tooltip(std::string_view text);
 

@@ -30,9 +30,7 @@ void draw_job(const JobView& job, const Ui& ui) {
       const auto text = job.text.empty() ? seconds : job.text + "  " + seconds;
       const float buttons = ImGui::CalcTextSize("Cancel").x + 2 * ImGui::GetStyle().FramePadding.x +
                             ImGui::GetStyle().ItemSpacing.x;
-      const float fraction =
-          job.fraction < 0 ? static_cast<float>(-ui.now) : static_cast<float>(job.fraction);
-      ImGui::ProgressBar(fraction, {ImGui::GetContentRegionAvail().x - buttons, 0}, text.c_str());
+      progress_bar(ui, job.fraction, text, ImGui::GetContentRegionAvail().x - buttons);
       ImGui::SameLine();
       break;
     }

@@ -1,8 +1,10 @@
 // Every panel at 100, 125 and 200 %: no letter cut, no scrollbar within a scrollbar.
 #include <imgui_internal.h>
 
+#include <chrono>
 #include <cmath>
 #include <set>
+#include <thread>
 
 #include "gui/results_bed.h"
 #include "gui/views/samples.h"
@@ -265,6 +267,62 @@ void empty_at_200(ImGuiTestContext* ctx) {
   }
 }
 
+// Letters @ in all that is drawn, whole ones: what the library cuts has less of the letter's picture.
+int whole_letters(ImGuiTestContext* ctx) {
+  ctx->Yield(2);
+  int count = 0;
+  const auto& glyph = *ImGui::GetFont()->GetFontBaked(ImGui::GetFontSize())->FindGlyph('@');
+  for (const auto* window : ImGui::GetCurrentContext()->Windows) {
+    if (!window->WasActive || window->Hidden) continue;
+    const auto& list = *window->DrawList;
+    for (const auto& command : list.CmdBuffer) {
+      const auto elements = static_cast<int>(command.ElemCount);
+      for (int i = 0; command.UserCallback == nullptr && i + 6 <= elements; ++i) {
+        const auto letter = letter_at(list, command, i);
+        if (!letter) continue;
+        const auto* corner =
+            list.VtxBuffer.Data + command.VtxOffset + list.IdxBuffer[static_cast<int>(command.IdxOffset) + i];
+        count += corner[0].uv.x == glyph.U0 && corner[2].uv.x == glyph.U1 && corner[2].uv.y == glyph.V1 &&
+                         letter->high.x <= command.ClipRect.z + 1
+                     ? 1
+                     : 0;
+      }
+    }
+  }
+  return count;
+}
+
+// What a job says of itself can be read to its end wherever it stands, in a small window with large text.
+void progress_is_told_whole(ImGuiTestContext* ctx) {
+  constexpr int kWords = 6;
+  resize(ctx, {1024, 700});
+  with_no_results(ctx);
+  bench().settings.scale = 1.5;
+  bench().restyle(1);
+  bench().commands.run("view.reset");
+  std::string text;
+  for (int i = 0; i < kWords; ++i) text += "@@@@@ ";
+  const auto id = bench().jobs.start(gui::Lane::kFiles, "Reading", [text](const gui::JobContext& context) {
+    context.progress(0.4, text);
+    while (!context.cancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return gui::Apply();
+  });
+  const std::string left(20, '@');
+  panels().profile->job = panels().sweep->job = id;
+  panels().sweep->progress = {.run = 1, .total = 1'000'000, .done = 100'000, .last = text, .left = left};
+  for (const std::string alone : {"jobs", "profile", "sweep"}) {
+    for (auto& panel : bench().panels) panel.open = panel.id == alone;
+    show(ctx, alone.c_str());
+    panels().sweep->fold = true;
+    ctx->Yield(4);
+    picture(ctx, "progress-" + alone);
+    IM_CHECK_EQ(whole_letters(ctx), 5 * kWords + (alone == "sweep" ? static_cast<int>(left.size()) : 0));
+  }
+  bench().jobs.cancel(id);
+  settle(ctx);
+  resize(ctx);
+}
+
 // The keyboard alone: from widget to widget, and what has the focus is pressed.
 void tab_order(ImGuiTestContext* ctx) {
   fresh(ctx);
@@ -299,6 +357,7 @@ void add_looks_tests(ImGuiTestEngine* engine) {
   add("nothing is cut in a large window at 150 %", large_at_150);
   add("nothing is cut in empty panels", empty_at_200);
   add("nothing is cut after another scale", after_another_scale);
+  add("progress is told whole", progress_is_told_whole);
   add("the layout resets columns", the_layout_resets_columns);
   add("tab order", tab_order);
 }

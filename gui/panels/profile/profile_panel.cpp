@@ -185,9 +185,7 @@ void draw(ProfilePanel& panel, Workbench& bench, const Ui& ui) {
   draw_actions(panel, ui);
   if (running(panel, ui)) {
     const auto job = ui.jobs.find(panel.job);
-    const float fraction =
-        job->fraction < 0 ? static_cast<float>(-ui.now) : static_cast<float>(job->fraction);
-    ImGui::ProgressBar(fraction, {-1, 0}, job->text.c_str());
+    progress_bar(ui, job->fraction, job->text);
   }
   if (!panel.data) {
     const bool model = bench.session.model && panel.form.open_model;

@@ -33,8 +33,7 @@ void draw_actions(SweepPanel& panel, const Ui& ui) {
   command_button(ui, "sweep.copy_command", "\xef\x84\xa0  Copy as command line###copy");
   if (!running && !panel.fault.empty()) badge(ui, Level::kWarning, panel.fault);
   if (!running) return;
-  const auto text = panel.progress.text();
-  ImGui::ProgressBar(static_cast<float>(std::max(0.0, panel.progress.fraction())), {-1, 0}, text.c_str());
+  progress_bar(ui, std::max(0.0, panel.progress.fraction()), panel.progress.text());
   if (!panel.progress.last.empty()) faint_text(ui, panel.progress.last);
 }
 
