@@ -137,9 +137,9 @@ std::string to_svg(const Roofline& roofline, const Trace& trace) {
     const bool memory = level.bytes_per_second == slowest;
     chart.line(
         start, start * level.bytes_per_second, knee, peak,
-        memory ? "stroke=\"#1f77b4\" stroke-width=\"2\"" : "stroke=\"#1f77b4\" stroke-dasharray=\"4 3\"");
+        memory ? "stroke=\"#333333\" stroke-width=\"2\"" : "stroke=\"#333333\" stroke-dasharray=\"4 3\"");
   }
-  chart.line(peak / slowest / 1e3, peak, x_high * 10, peak, "stroke=\"#2ca02c\" stroke-width=\"2\"");
+  chart.line(peak / slowest / 1e3, peak, x_high * 10, peak, "stroke=\"#333333\" stroke-width=\"2\"");
   for (const auto& node : roofline.nodes) {
     if (node.flops > 0 && node.bytes > 0 && node.time_us > 0)
       chart.point(node, trace.nodes[static_cast<std::size_t>(node.node)].name, largest);

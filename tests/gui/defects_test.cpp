@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "gui/panels/graph_panel.h"
 #include "gui/results_bed.h"
@@ -122,6 +123,58 @@ void the_plot_holds_every_n(ImGuiTestContext* ctx) {
   picture(ctx, "plot-of-five");
 }
 
+// How far apart two colours are, opacity left aside: 0 to 441, as on a scale of 255.
+double apart(ImU32 left, ImU32 right) {
+  const auto a = ImGui::ColorConvertU32ToFloat4(left), b = ImGui::ColorConvertU32ToFloat4(right);
+  return 255 * std::hypot(a.x - b.x, a.y - b.y, a.z - b.z);
+}
+
+// A colour of the roofline plot stands for the roof or for one of the causes, in both themes.
+void a_colour_of_the_roofline_means_one_thing(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  auto data = std::make_shared<gui::ProfileData>(gui::sample_profile());
+  IM_CHECK(data->roofline && !data->roofline->nodes.empty());
+  auto& nodes = data->roofline->nodes;
+  auto point = nodes[0];
+  point.flops = point.bytes = point.time_us = 1;
+  nodes.clear();
+  using profiler::Bound;
+  for (const auto bound :
+       {Bound::kHost, Bound::kLaunch, Bound::kFill, Bound::kMemory, Bound::kArithmetic, Bound::kLayout}) {
+    point.bound = bound, point.flops *= 2;
+    nodes.push_back(point);
+  }
+  gui::show_profile(*panels().profile, std::move(data));
+  show(ctx, "profile");
+  bench().commands.run("profile.show_tab", "roofline");
+  for (const bool dark : {true, false}) {
+    bench().settings.dark = dark;
+    bench().restyle(1);
+    ctx->Yield(4);
+    std::vector<std::pair<std::string, ImU32>> shown;  // what it means, and its colour
+    auto& plots = ImPlot::GetCurrentContext()->Plots;
+    for (int i = 0; i < plots.GetBufSize(); ++i) {
+      auto& items = plots.GetByIndex(i)->Items;
+      for (int k = 0; k < items.GetItemCount(); ++k) {
+        const std::string label = items.GetLegendLabel(k);
+        shown.emplace_back(label.starts_with("held back by ") ? label : "roof",
+                           items.GetLegendItem(k)->Color);
+      }
+    }
+    std::set<std::string> meanings;
+    for (const auto& [what, colour] : shown) {
+      meanings.insert(what);
+      for (const auto& [other, its] : shown) {
+        if (what != other && apart(colour, its) < 40)
+          IM_ERRORF("\"%s\" and \"%s\" look the same, %s", what.c_str(), other.c_str(),
+                    dark ? "dark" : "light");
+      }
+    }
+    IM_CHECK_EQ(meanings.size(), 7U);
+    picture(ctx, dark ? "roofline-dark" : "roofline-light");
+  }
+}
+
 }  // namespace
 
 void add_defects_tests(ImGuiTestEngine* engine) {
@@ -134,6 +187,7 @@ void add_defects_tests(ImGuiTestEngine* engine) {
   add("jobs are not flooded", jobs_are_not_flooded);
   add("letters are sharp at any zoom", letters_are_sharp_at_any_zoom);
   add("the plot holds every n", the_plot_holds_every_n);
+  add("a colour of the roofline means one thing", a_colour_of_the_roofline_means_one_thing);
 }
 
 }  // namespace wide::test

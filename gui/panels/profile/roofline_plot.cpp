@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "gui/icons.h"
 #include "gui/panels/profile/profile_panel.h"
@@ -15,11 +16,17 @@ namespace {
 
 using profiler::Bound;
 
-constexpr std::array kBounds = {Bound::kHost,       Bound::kLaunch, Bound::kFill,   Bound::kMemory,
-                                Bound::kArithmetic, Bound::kLayout, Bound::kNothing};
-constexpr std::array kMarkers = {ImPlotMarker_Up,      ImPlotMarker_Down,   ImPlotMarker_Left,
-                                 ImPlotMarker_Circle,  ImPlotMarker_Square, ImPlotMarker_Diamond,
-                                 ImPlotMarker_Asterisk};
+// What holds a node back: its marker, and which of the colours of series. Those two that are blue, and the
+// two nearest to orange, are not both here, and the roof has a colour that none of them has.
+struct Mark {
+  Bound bound;
+  int marker;
+  std::size_t series;
+};
+constexpr std::array kMarks = {
+    Mark{Bound::kHost, ImPlotMarker_Up, 0},           Mark{Bound::kLaunch, ImPlotMarker_Down, 1},
+    Mark{Bound::kFill, ImPlotMarker_Left, 2},         Mark{Bound::kMemory, ImPlotMarker_Circle, 3},
+    Mark{Bound::kArithmetic, ImPlotMarker_Square, 7}, Mark{Bound::kLayout, ImPlotMarker_Diamond, 6}};
 
 struct Limits {
   double x_low = 0.1, x_high = 100, y_low = 1e30, y_high = 0, peak = 0;
@@ -43,6 +50,15 @@ Limits limits_of(const profiler::Roofline& roofline) {
   limits.y_high = std::max({limits.y_high, limits.peak * 2, 1.0});
   limits.y_low = std::min(limits.y_low, limits.y_high / 1e3);
   return limits;
+}
+
+// Pixels of a plot whose legend names all there is.
+float room_of_legend(const profiler::Roofline& roofline) {
+  std::set<profiler::Bound> causes;
+  for (const auto& point : roofline.nodes)
+    if (drawable(point)) causes.insert(point.bound);
+  const auto lines = static_cast<float>(roofline.peaks.bandwidth.size() + 1 + causes.size());
+  return std::max(12 * em(), lines * ImGui::GetTextLineHeight() + 6 * em());
 }
 
 int show_speed(double value, char* text, int size, void*) {
@@ -73,7 +89,7 @@ void draw_roof(const profiler::Roofline& roofline, const Limits& limits, const U
   const double y[] = {peak, peak};
   const auto name = "arithmetic, " + show_rate({peak});
   ImPlot::PlotLine(name.c_str(), x, y, 2,
-                   ImPlotSpec(ImPlotProp_LineColor, ui.theme.text, ImPlotProp_LineWeight, 2.0F,
+                   ImPlotSpec(ImPlotProp_LineColor, ui.theme.neutral, ImPlotProp_LineWeight, 2.0F,
                               ImPlotProp_Flags, int{ImPlotItemFlags_NoFit}));
 }
 
@@ -81,11 +97,11 @@ void draw_points(const profiler::Roofline& roofline, const profiler::Trace& trac
   const auto mouse = ImGui::GetMousePos();
   float nearest = 1.0F * em();
   const profiler::RooflinePoint* hovered = nullptr;
-  for (std::size_t b = 0; b < kBounds.size(); ++b) {
+  for (const auto& mark : kMarks) {
     std::vector<double> x, y;
     std::vector<float> sizes;
     for (const auto& point : roofline.nodes) {
-      if (point.bound != kBounds[b] || !drawable(point)) continue;
+      if (point.bound != mark.bound || !drawable(point)) continue;
       x.push_back(point.intensity()), y.push_back(point.flops_per_second());
       sizes.push_back((0.25F + 0.6F * static_cast<float>(std::sqrt(std::clamp(point.share, 0.0, 1.0)))) *
                       em());
@@ -94,10 +110,10 @@ void draw_points(const profiler::Roofline& roofline, const profiler::Trace& trac
       if (ImPlot::IsPlotHovered() && distance < nearest) nearest = distance, hovered = &point;
     }
     if (x.empty()) continue;
-    auto name = "held back by " + std::string(profiler::name(kBounds[b]));
-    ImPlotSpec spec(ImPlotProp_Marker, kMarkers[b], ImPlotProp_MarkerFillColor,
-                    faded(ui.theme.of_series(b), 0.75F), ImPlotProp_MarkerLineColor, ui.theme.of_series(b),
-                    ImPlotProp_LineColor, ui.theme.of_series(b));
+    auto name = "held back by " + std::string(profiler::name(mark.bound));
+    const auto& colour = ui.theme.of_series(mark.series);
+    ImPlotSpec spec(ImPlotProp_Marker, mark.marker, ImPlotProp_MarkerFillColor, faded(colour, 0.75F),
+                    ImPlotProp_MarkerLineColor, colour, ImPlotProp_LineColor, colour);
     spec.MarkerSizes = sizes.data();
     ImPlot::PlotScatter(name.c_str(), x.data(), y.data(), static_cast<int>(x.size()), spec);
   }
@@ -152,7 +168,7 @@ void draw_roofline(ProfilePanel& panel, const Ui& ui) {
     command_button(ui, "profile.measure_peaks", "Measure the peaks again###measure_peaks");
   }
   const auto limits = limits_of(roofline);
-  const float height = std::max(12 * em(), 0.6F * ImGui::GetContentRegionAvail().y);
+  const float height = std::max(room_of_legend(roofline), 0.6F * ImGui::GetContentRegionAvail().y);
   if (ImPlot::BeginPlot("##roofline", {-1, height}, ImPlotFlags_NoMouseText)) {
     ImPlot::SetupAxes("FLOP per byte", nullptr);
     ImPlot::SetupAxisScale(ImAxis_X1, ImPlotScale_Log10);

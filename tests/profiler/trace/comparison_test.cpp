@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "formats/error.h"
@@ -198,6 +199,30 @@ TEST(RooflineTest, SvgIsWellFormedWhateverTheNames) {
   for (auto at = svg.find("<title>"); at != std::string::npos; at = svg.find("<title>", at + 1)) ++circles;
   EXPECT_EQ(circles, 2u);
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
+}
+
+// The colours that follow `before` in a document, as often as they are there.
+std::multiset<std::string> colours(const std::string& svg, const std::string& before) {
+  constexpr std::size_t kColour = 7;  // "#1f77b4"
+  std::multiset<std::string> found;
+  for (auto at = svg.find(before); at != std::string::npos; at = svg.find(before, at + 1))
+    found.insert(svg.substr(at + before.size(), kColour));
+  return found;
+}
+
+TEST(RooflineTest, AColourOfTheSvgMeansOneThing) {
+  const auto trace = test::wide_trace();
+  auto seen = roofline(trace, structure(trace), test_peaks(), "float32");
+  ASSERT_FALSE(seen.nodes.empty());
+  seen.nodes.clear();  // what is left is the legend
+  const auto svg = to_svg(seen, trace);
+  const auto causes = colours(svg, "r=\"5\" fill=\""), lines = colours(svg, "stroke=\"");
+  EXPECT_EQ(causes.size(), 6U);
+  EXPECT_FALSE(lines.empty());
+  for (const auto& colour : causes) {
+    EXPECT_EQ(causes.count(colour), 1U) << colour;
+    EXPECT_EQ(lines.count(colour), 0U) << colour << " is that of a line, too";
+  }
 }
 
 }  // namespace
