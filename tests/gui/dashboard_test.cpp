@@ -84,6 +84,7 @@ void columns_are_chosen(ImGuiTestContext* ctx) {
   ctx->Yield(3);
   table = table_of_runs(ctx);
   IM_CHECK(table != nullptr && !table->Columns[2].IsUserEnabled);
+  picture(ctx, "tour-29-columns");
   IM_CHECK((table->Columns[0].Flags & ImGuiTableColumnFlags_NoHide) != 0);  // else no row could be clicked
   // What no run has takes no room.
   const auto& runs = panels().history->data->table;

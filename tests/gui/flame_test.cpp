@@ -99,7 +99,7 @@ void bookmarks_by_key(ImGuiTestContext* ctx) {
   }
   IM_CHECK_EQ(timeline.bookmarks.size(), 2U);
   IM_CHECK_LT(timeline.bookmarks[0].time, timeline.bookmarks[1].time);  // in the order of time
-  picture(ctx, "bookmarks");
+  picture(ctx, "tour-27-bookmarks");
   at(0.5F);
   for (int i = 0; i < 8; ++i) ctx->MouseWheelY(1);
   const auto in_sight = [&](std::size_t which) {

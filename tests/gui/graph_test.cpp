@@ -187,6 +187,8 @@ void the_filter_jumps_from_find_to_find(ImGuiTestContext* ctx) {
   IM_CHECK(first.starts_with("relu"));
   bench().commands.run("graph.next");
   IM_CHECK(bench().selection.node.starts_with("relu") && bench().selection.node != first);
+  ctx->Yield(3);
+  test::picture(ctx, "tour-33-find");
 }
 
 void nodes_draw(ImGuiTestContext* ctx) {

@@ -206,6 +206,7 @@ void a_folder_with_several_models(ImGuiTestContext* ctx) {
   bench().open_files({folder.string()});
   ctx->Yield(4);
   IM_CHECK(!bench().jobs.busy());
+  picture(ctx, "tour-28-chooser");
   ctx->ItemClick("//###choose_model/###model_0");
   settle(ctx);
   IM_CHECK(bench().session.model != nullptr);

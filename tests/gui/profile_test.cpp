@@ -187,7 +187,7 @@ void a_stretch_is_explained_by_keys(ImGuiTestContext* ctx) {
   ctx->ItemClick("//###Profile/##tabs/Kernels/##kernels/$$0/##row");
   ctx->Yield(3);
   IM_CHECK(ctx->ItemExists("//###Profile/##tabs/Kernels/##histogram"));
-  picture(ctx, "stretch");
+  picture(ctx, "tour-26-stretch");
   ctx->ItemClick("//###Profile/##tabs/Kernels/###explain_all");
   ctx->Yield(2);
   IM_CHECK(panel.span.part == nullptr);

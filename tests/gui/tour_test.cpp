@@ -159,11 +159,20 @@ void sweep(ImGuiTestContext* ctx) {
   IM_CHECK_EQ(panels().sweep->cases, 3U);
   picture(ctx, "tour-6-form");
   ctx->ItemClick("//###Sweep/###start");
+  while (bench().jobs.busy() && panels().sweep->progress.done < 1) ctx->Yield();
+  IM_CHECK(ctx->ItemExists("//###Sweep/###cancel"));
+  picture(ctx, "tour-30-running");
   settle(ctx);
   IM_CHECK(noticed("The sweep is done"));
   check_sweep();
   bench().notices.dismiss_all();
   picture(ctx, "tour-7-sweep");
+  ctx->ItemClick("//###Sweep/###export_plot");
+  ctx->Yield(3);
+  IM_CHECK(ctx->ItemExists("//$FOCUSED/Export the plot over N as SVG…"));
+  picture(ctx, "plot-exports");
+  ctx->KeyPress(ImGuiKey_Escape);
+  ctx->Yield(2);
 }
 
 void profile(ImGuiTestContext* ctx) {
