@@ -53,6 +53,7 @@ void the_timelines_keys_are_listed(ImGuiTestContext* ctx) {
        {"Timeline: zoom at the mouse", "Timeline: measure a stretch", "Timeline: set a bookmark",
         "Timeline: slowest, next slower", "Flame, Graph: show everything", "Ctrl+Shift+P"})
     IM_CHECK(has(text, one));
+  picture(ctx, "tour-32-keys");
   ctx->KeyPress(ImGuiKey_Escape);
   ctx->Yield(2);
 }
@@ -153,13 +154,16 @@ void a_colour_of_the_roofline_means_one_thing(ImGuiTestContext* ctx) {
     ctx->Yield(4);
     std::vector<std::pair<std::string, ImU32>> shown;  // what it means, and its colour
     auto& plots = ImPlot::GetCurrentContext()->Plots;
-    for (int i = 0; i < plots.GetBufSize(); ++i) {
+    for (int i = 0; i < plots.GetBufSize() && shown.empty(); ++i) {
       auto& items = plots.GetByIndex(i)->Items;
-      for (int k = 0; k < items.GetItemCount(); ++k) {
+      bool causes = false;  // other plots have none
+      for (int k = 0; k < items.GetLegendCount(); ++k) {
         const std::string label = items.GetLegendLabel(k);
-        shown.emplace_back(label.starts_with("held back by ") ? label : "roof",
-                           items.GetLegendItem(k)->Color);
+        const bool cause = label.starts_with("held back by ");
+        causes = causes || cause;
+        shown.emplace_back(cause ? label : "roof", items.GetLegendItem(k)->Color);
       }
+      if (!causes) shown.clear();
     }
     std::set<std::string> meanings;
     for (const auto& [what, colour] : shown) {
