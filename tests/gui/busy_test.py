@@ -139,6 +139,7 @@ class Busy(unittest.TestCase):
         """Begins a sweep where none goes on."""
         if measures(window.pid):
             return
+        time.sleep(1.5)  # the window has noticed that the last one ended
         hand.chord(F5)
         self.assertIsNotNone(self.until(lambda: measures(window.pid), 20), "F5 started no sweep")
         time.sleep(1.5)  # the panels have settled
