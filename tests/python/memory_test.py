@@ -1,9 +1,20 @@
-"""How much memory `compile` takes beside the modules: `python memory_test.py MEMBERS LAYERS WIDTH BATCH` prints it."""
+"""How much memory `compile` takes beside the modules: `python memory_test.py MEMBERS LAYERS WIDTH BATCH` prints it.
+
+`python memory_test.py ROUNDS` prints what so many rounds of making, calling and deleting a wide model leave behind.
+"""
+import ctypes
 import gc
+import io
+import itertools
+import pathlib
+import statistics
 import sys
+import tempfile
 import unittest
+import unittest.mock
 
 from support import same_as_modules, torch, widebench
+from widebench import _compile
 
 
 def status(name):
@@ -37,7 +48,58 @@ def measure(members, layers, width, batch, config):
     return peak, (status("VmRSS") - before) / weights, wide, modules, x
 
 
+def resident():
+    """Bytes, without what the C library keeps of what was freed."""
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    return status("VmRSS")
+
+
+def growth(one_round, rounds, pieces=9):
+    """Bytes a round after a warm-up: the median slope between any two of the pieces' ends, which a jump or two do not move."""
+    ends = []
+    for _ in range(pieces):
+        for _ in range(max(1, rounds // pieces)):
+            one_round()
+        ends.append(resident())
+    ends = ends[1:]
+    return statistics.median((b - a) / (j - i) for (i, a), (j, b) in itertools.combinations(enumerate(ends), 2)) / max(1, rounds // pieces)
+
+
+class Rounds:
+    """Makes, calls and deletes a wide model of two members, whose weights are 99 KB in all."""
+
+    def __init__(self, folder):
+        self.modules, self.x = modules_of(2, 3, 64), torch.randn(3, 64)
+        program = torch.export.export(self.modules[0], (self.x,))
+        self.model = pathlib.Path(folder) / "model.pt2"
+        torch.export.save(program, self.model)
+        self.kept = _compile.export(self.modules[0], (self.x,), {}, None, "member 0")
+
+    def from_file(self):
+        with torch.no_grad():
+            widebench.from_files(self.model, [], self.x, config="fast")(self.x)
+
+    def compile(self):
+        with torch.no_grad():
+            widebench.compile(self.modules, self.x, config="fast")(self.x)
+
+    def compile_exported(self):
+        """torch.export grows by itself."""
+        with unittest.mock.patch.object(_compile, "export", lambda *_: bytearray(self.kept)):
+            self.compile()
+
+    def export(self):
+        torch.export.save(torch.export.export(self.modules[0], (self.x,)), io.BytesIO())
+
+
 class Memory(unittest.TestCase):
+    def test_rounds_leave_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            rounds = Rounds(folder)
+            for one_round in (rounds.from_file, rounds.compile_exported):
+                self.assertLess(growth(one_round, 99), 4096, one_round.__name__)
+
     def judge(self, config):
         try:
             forget_peak()
@@ -65,5 +127,10 @@ if __name__ == "__main__":
             peak, after, wide, *_ = measure(*map(int, sys.argv[1:]), name)
             print(f"{name}: {peak:.2f} times the weights at the peak, {after:.2f} afterwards; {wide.explain().facts['schedule']}")
             del wide, _
+    elif len(sys.argv) == 2 and sys.argv[1].isdigit():
+        with tempfile.TemporaryDirectory() as folder:
+            rounds = Rounds(folder)
+            for one_round in (rounds.from_file, rounds.compile_exported, rounds.compile, rounds.export):
+                print(f"{one_round.__name__}: {growth(one_round, int(sys.argv[1])):.0f} bytes a round")
     else:
         unittest.main()
