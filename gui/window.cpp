@@ -14,6 +14,7 @@
 
 #include "gui/fonts.h"
 #include "gui/picture.h"
+#include "gui/settings_keeper.h"
 #include "gui/window_events.h"
 #include "gui/workbench.h"
 
@@ -170,14 +171,13 @@ WindowEnd run_window(const Host& host, const WindowOptions& options) {
   float scale = 1;
   glfwGetWindowContentScale(display.window, &scale, nullptr);
   bench.restyle(options.screenshot.empty() ? scale : 1);
+  SettingsKeeper keeper(options.screenshot.empty() ? file : std::filesystem::path());
   bool told = false;
-  const auto keep = [&] {
-    if (file.empty() || !options.screenshot.empty()) return;
-    const auto reason = write_settings(file, bench.settings);
+  bench.settings_changed = [&] {
+    const auto reason = keeper.keep(bench.settings);
     if (!reason.empty() && !told) bench.notices.post(Level::kWarning, "Settings are not kept", reason);
     told = told || !reason.empty();
   };
-  bench.settings_changed = keep;
   if (!options.files.empty()) bench.open_files(options.files);
   const auto subject = options.subject.empty() && options.demo ? std::string("resblock") : options.subject;
   if (!subject.empty()) bench.open_source({.subject = subject});
@@ -197,7 +197,8 @@ WindowEnd run_window(const Host& host, const WindowOptions& options) {
   bench.settings.layout.assign(layout, size);
   glfwGetWindowSize(display.window, &bench.settings.width, &bench.settings.height);
   bench.note_what_is_open();
-  keep();
+  bench.settings_changed = nullptr;
+  keeper.close(bench.settings);
   return {};
 }
 

@@ -74,7 +74,6 @@ class Hand:
                 self.x.XSendEvent(self.display, window, 1, 0, ctypes.byref(event))
         self.x.XFlush(self.display)
 
-
     def move(self, x, y):
         self.x.XWarpPointer(self.display, 0, self.root, 0, 0, 0, 0, x, y)
         self.x.XFlush(self.display)
