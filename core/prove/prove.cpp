@@ -253,12 +253,12 @@ class AloneChecks {
     std::size_t place = 0;
     for (const auto& [fqn, expected] : alone.buffers) {
       const auto written = wide_buffers.find(fqn);
-      const auto got = written == wide_buffers.end() ? at::Tensor() : written->second.select(0, i);
-      const auto bound = tolerance(expected.scalar_type(), depth_, magnitude(expected));
       // A buffer that wide does not write at all must not have changed.
-      const auto difference =
-          conditioned.buffer(fqn, got.defined() ? got : expected.new_empty({0}), expected, bound);
-      buffers_.add(index, place++, difference, bound.absolute);
+      const auto got = written == wide_buffers.end()
+                           ? model_.member_list()[index].tensors.at(fqn).to(expected.device())
+                           : written->second.select(0, i);
+      const auto bound = tolerance(expected.scalar_type(), depth_, magnitude(expected));
+      buffers_.add(index, place++, conditioned.buffer(fqn, got, expected, bound), bound.absolute);
     }
   }
 
