@@ -58,9 +58,16 @@ void draw_operands(const NodeView& node, const Ui& ui) {
   ImGui::EndTable();
 }
 
-// One way to run the node: name, time, and a bar as long as the time.
-void draw_way(const Ui& ui, const std::string& name, const std::string& layouts, double us, bool measured,
-              double slowest, bool used, bool roomy) {
+// Ways of one name differ in their layouts.
+bool is_one_of_several(const NodeView& offers, const std::string& name) {
+  const auto others = std::ranges::count(offers.alternatives, name, &AlternativeView::strategy);
+  return others + (offers.strategy == name ? 1 : 0) > 1;
+}
+
+// One way to run the node: name, time, and a bar as long as the time. `told`: its layouts, where it must be
+// told from others; may be empty.
+void draw_way(const Ui& ui, const std::string& name, const std::string& layouts, const std::string& told,
+              double us, bool measured, double slowest, bool used, bool roomy) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   const float left = ImGui::GetCursorPosX();
@@ -72,6 +79,12 @@ void draw_way(const Ui& ui, const std::string& name, const std::string& layouts,
   const bool room = ImGui::CalcTextSize(with_auto.c_str()).x <= ImGui::GetContentRegionAvail().x;
   const bool whole = fitted_text(of_auto && room ? with_auto : name);
   if (whole && !layouts.empty() && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(layouts);
+  if (!told.empty()) {
+    ImGui::SetCursorPosX(left + 1.5F * em());
+    ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
+    fitted_text(told);
+    ImGui::PopStyleColor();
+  }
   ImGui::TableNextColumn();
   right_text((measured ? "" : "~") + time_text(us));
   if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(measured ? "measured" : "estimated");
@@ -92,14 +105,16 @@ void draw_way(const Ui& ui, const std::string& name, const std::string& layouts,
 
 // Where a table has no room: names, and the times below them.
 void draw_ways_narrow(const NodeView& node, const NodeView& offers, const Ui& ui) {
-  const auto way = [&](const std::string& name, double us, bool measured) {
+  const auto way = [&](const std::string& name, const std::string& layouts, double us, bool measured) {
     ImGui::Text("%s %s", name == node.strategy ? icon::kCheck : icon::kCollapse, name.c_str());
+    if (!layouts.empty() && is_one_of_several(offers, name)) faint_text(ui, layouts);
     faint_text(ui, (measured ? "" : "~") + time_text(us));
   };
   faint_text(ui, "AUTO takes");
-  way(offers.strategy, offers.microseconds, offers.measured);
+  way(offers.strategy, "", offers.microseconds, offers.measured);
   faint_text(ui, "others");
-  for (const auto& other : offers.alternatives) way(other.strategy, other.microseconds, other.measured);
+  for (const auto& other : offers.alternatives)
+    way(other.strategy, other.layouts, other.microseconds, other.measured);
 }
 
 void draw_ways_table(const NodeView& node, const NodeView& offers, const Ui& ui, double slowest) {
@@ -110,10 +125,11 @@ void draw_ways_table(const NodeView& node, const NodeView& offers, const Ui& ui,
   ImGui::TableSetupColumn("time", ImGuiTableColumnFlags_WidthFixed, ImGui::CalcTextSize("~88.8 ms").x);
   if (roomy) ImGui::TableSetupColumn("how", ImGuiTableColumnFlags_WidthFixed);
   ImGui::TableSetupColumn("bar", ImGuiTableColumnFlags_WidthStretch, roomy ? 0.6F : 0.3F);
-  draw_way(ui, offers.strategy, kOfAuto, offers.microseconds, offers.measured, slowest,
+  draw_way(ui, offers.strategy, kOfAuto, "", offers.microseconds, offers.measured, slowest,
            node.strategy == offers.strategy, roomy);
   for (const auto& other : offers.alternatives) {
-    draw_way(ui, other.strategy, other.layouts, other.microseconds, other.measured, slowest,
+    const auto told = is_one_of_several(offers, other.strategy) ? other.layouts : "";
+    draw_way(ui, other.strategy, other.layouts, told, other.microseconds, other.measured, slowest,
              node.strategy == other.strategy && node.strategy != offers.strategy, roomy);
   }
   ImGui::EndTable();

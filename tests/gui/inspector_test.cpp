@@ -1,4 +1,6 @@
 // The selected node in every panel: inspector, override and undo, what it calls; status of the menu bar.
+#include <algorithm>
+
 #include "gui/results_bed.h"
 
 #include "gui/panels/inspector_kernel.h"
@@ -64,6 +66,23 @@ void what_a_node_calls(ImGuiTestContext* ctx) {
   bench().commands.run("strategies.build");
   settle(ctx);
   IM_CHECK(!bench().session.calls.has_value());
+}
+
+// Several ways of one name are told apart by their layouts.
+void ways_of_one_name_differ(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  const auto& graph = bench().session.model->graph;
+  const auto node = std::ranges::find_if(graph, [](const gui::NodeView& one) {
+    return std::ranges::any_of(one.alternatives,
+                               [&](const auto& other) { return other.strategy == one.strategy; });
+  });
+  IM_CHECK(node != graph.end());
+  bench().selection.choose_node(node->name);
+  show(ctx, "inspector");
+  const auto text = drawn_text(ctx);
+  for (const auto& other : node->alternatives) {
+    if (other.strategy == node->strategy) IM_CHECK(text.find(other.layouts) != std::string::npos);
+  }
 }
 
 void our_kernels_have_a_source(ImGuiTestContext* ctx) {
@@ -195,6 +214,7 @@ void add_inspector_tests(ImGuiTestEngine* engine) {
   };
   add("overriding and undo", overriding_and_undo);
   add("what a node calls", what_a_node_calls);
+  add("ways of one name differ", ways_of_one_name_differ);
   add("our kernels have a source", our_kernels_have_a_source);
   add("roofline of a profile", roofline_of_a_profile);
   add("selecting anywhere", selecting_anywhere);
