@@ -3,6 +3,7 @@
 #include "gui/panels/first_steps_panel.h"
 #include "gui/panels/shared/results_panels.h"
 #include "gui/results_bed.h"
+#include "gui/settings_keeper.h"
 
 namespace wide::test {
 namespace {
@@ -25,6 +26,27 @@ void all_is_kept(ImGuiTestContext* ctx) {
   IM_CHECK(read.pinned == settings.pinned);
   const auto before = gui::read_settings(scratch() / "none.json");  // a new user
   IM_CHECK(before.reopen && before.first_steps && before.pinned.empty());
+}
+
+// The window does not wait for the disk, but for what it writes at its end.
+void the_last_are_kept(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  const auto file = scratch() / "kept-settings.json";
+  gui::Settings settings;
+  {
+    gui::SettingsKeeper keeper(file);
+    for (const double scale : {1.25, 1.5, 0.75}) {
+      settings.scale = scale;
+      IM_CHECK_STR_EQ(keeper.keep(settings).c_str(), "");
+    }
+    settings.notice_seconds = 9;
+    keeper.close(settings);
+  }
+  const auto read = gui::read_settings(file);
+  IM_CHECK(read.scale == 0.75 && read.notice_seconds == 9);
+  gui::SettingsKeeper nowhere("/proc/none/window.json");
+  IM_CHECK(!nowhere.keep(settings).empty());  // told the first time
+  IM_CHECK_STR_EQ(gui::SettingsKeeper("").keep(settings).c_str(), "");
 }
 
 void the_dialog_sets(ImGuiTestContext* ctx) {
@@ -137,6 +159,7 @@ void add_settings_tests(ImGuiTestEngine* engine) {
   const auto add = [engine](const char* name, ImGuiTestTestFunc* test) {
     IM_REGISTER_TEST(engine, "settings", name)->TestFunc = test;
   };
+  add("the last are kept", the_last_are_kept);
   add("all is kept", all_is_kept);
   add("the dialog sets", the_dialog_sets);
   add("notices stay as long as wanted", notices_stay_as_long_as_wanted);
