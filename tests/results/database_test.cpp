@@ -13,6 +13,7 @@
 #include "results/hostile.h"
 #include "results/report.h"
 #include "tests/results/children.h"
+#include "tests/results/sample_database.h"
 #include "tests/results/sample_records.h"
 
 namespace wide::results {
@@ -20,32 +21,15 @@ namespace {
 
 using test::bytes_of;
 using test::describe;
+using test::everything;
+using test::fill;
 using test::has;
+using test::open_error;
 using test::passed_case;
+using test::pragma;
 using test::sample_run;
 using test::soak;
 using test::TemporaryFolder;
-
-std::string open_error(const std::filesystem::path& path, OpenMode mode = OpenMode::kReadWrite) {
-  try {
-    Store::open(path, mode);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-/// A database of ours with one run of three cases.
-void fill(const std::filesystem::path& path) {
-  Store store = Store::open(path, OpenMode::kReadWrite);
-  const auto run = store.begin_run(sample_run());
-  for (const char* key : {"a", "b", "c"}) store.add_case(run, passed_case(key));
-}
-
-std::string pragma(const std::filesystem::path& path, const std::string& name) {
-  SQLite::Database db(path.string(), SQLite::OPEN_READONLY);
-  return db.execAndGet("PRAGMA " + name).getString();
-}
 
 TEST(DatabaseTest, IsSetUpSafely) {
   const TemporaryFolder folder;
@@ -143,26 +127,6 @@ TEST(DatabaseTest, OddPathsWork) {
     EXPECT_EQ(Store::open(folder / name, OpenMode::kReadOnly).cases(1).size(), 3u) << name;
     EXPECT_TRUE(std::filesystem::exists(folder / name));
   }
-}
-
-/// All that people, reports and comparisons read.
-std::string everything(const std::filesystem::path& path) {
-  std::string text;
-  const Store store = Store::open(path, OpenMode::kReadOnly);
-  for (const auto& run : store.runs()) {
-    text += run.label + run.machine_key + std::to_string(run.passed) + describe(store.run(run.id));
-    for (const auto& record : store.cases(run.id)) {
-      text += describe(record);
-      for (const auto& trace : store.traces(run.id, record.key))
-        text += trace.name + store.read_trace(run.id, record.key, trace.name);
-    }
-  }
-  for (const auto& point : store.trend("mlp")) text += point.key + std::to_string(point.speedup.low);
-  for (const auto& baseline : store.baselines()) {
-    text += baseline.name + baseline.created;
-    for (const auto run : baseline.runs) text += std::to_string(run);
-  }
-  return text;
 }
 
 /// Damaged bytes end in an error, or change nothing that is read: never in a crash, never in wrong history.
@@ -394,116 +358,6 @@ TEST(DatabaseTest, DamageNamesTheBackupThatCanTakeItsPlace) {
   std::filesystem::copy_file(path.string() + ".bak", path, std::filesystem::copy_options::overwrite_existing);
   EXPECT_EQ(Store::open(path, OpenMode::kReadWrite).cases(1).size(), 3u);
 }
-
-// A made-up second schema, to prove the way there before there is one.
-const std::string kSecond = "ALTER TABLE run ADD COLUMN host TEXT NOT NULL DEFAULT 'unknown';";
-
-std::vector<Migration> with_second(std::string_view sql) {  // `sql` outlives the result
-  std::vector<Migration> known(migrations().begin(), migrations().end());
-  known.push_back({known.back().version + 1, sql});
-  return known;
-}
-
-TEST(MigrationTest, KeepsEverythingAndLeavesABackup) {
-  const TemporaryFolder folder;
-  const auto path = folder / "r.db";
-  fill(path);
-  const auto known = with_second(kSecond);
-  {
-    SQLite::Database db = open_database(path, OpenMode::kReadWrite, 0, known);
-    EXPECT_EQ(db.execAndGet("SELECT host FROM run").getString(), "unknown");
-    EXPECT_EQ(db.execAndGet("PRAGMA user_version").getInt(), known.back().version);
-    EXPECT_EQ(db.execAndGet("SELECT count(*) FROM run_case").getInt(), 3);
-  }
-  const auto backup = folder / ("r.db.schema-" + std::to_string(known.back().version - 1) + ".bak");
-  ASSERT_TRUE(std::filesystem::exists(backup));
-  const Store store = Store::open(backup, OpenMode::kReadOnly);  // as it was, for the program as it was
-  EXPECT_EQ(describe(store.cases(1).at(2)), describe(passed_case("c")));
-  EXPECT_TRUE(has(open_error(path), "newer than ours"));
-}
-
-TEST(MigrationTest, ReadingAnOlderFileShowsItAndLeavesIt) {
-  const TemporaryFolder folder;
-  const auto path = folder / "r.db";
-  fill(path);
-  const std::string before = bytes_of(path);
-  const auto known = with_second(kSecond);
-  SQLite::Database db = open_database(path, OpenMode::kReadOnly, 0, known);
-  EXPECT_EQ(db.execAndGet("SELECT host FROM run").getString(), "unknown");
-  EXPECT_EQ(db.execAndGet("SELECT count(*) FROM run_case").getInt(), 3);
-  EXPECT_THROW(db.exec("DELETE FROM run"), SQLite::Exception);
-  EXPECT_EQ(bytes_of(path), before);
-}
-
-TEST(MigrationTest, AFailureInTheMiddleChangesNothing) {
-  const TemporaryFolder folder;
-  const auto path = folder / "r.db";
-  fill(path);
-  const std::string sql = kSecond + "DROP TABLE sample; SELECT no_such_column;";
-  const auto known = with_second(sql);
-  try {
-    open_database(path, OpenMode::kReadWrite, 0, known);
-    ADD_FAILURE() << "the migration was not refused";
-  } catch (const Error& error) {
-    EXPECT_TRUE(has(error.what(), "no_such_column")) << error.what();
-  }
-  EXPECT_EQ(pragma(path, "user_version"), std::to_string(migrations().back().version));
-  EXPECT_EQ(describe(Store::open(path, OpenMode::kReadWrite).cases(1).at(0)), describe(passed_case("a")));
-}
-
-TEST(MigrationTest, AKillInTheMiddleChangesNothing) {
-  const TemporaryFolder folder;
-  const auto path = folder / "r.db";
-  fill(path);
-  const std::string sql =
-      kSecond +
-      "CREATE TABLE big AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT "
-      "3000000) SELECT x FROM c;";
-  const auto known = with_second(sql);
-  profiler::Random random(5);
-  for (int kill = 0; kill < (soak() ? 200 : 10); ++kill) {
-    const pid_t child = test::start_child([&] { open_database(path, OpenMode::kReadWrite, 0, known); });
-    ::usleep(5'000 + random.below(150'000));
-    ::kill(child, SIGKILL);
-    if (test::wait_for(child) == 0) GTEST_SKIP() << "the migration was faster than the kill";
-    const Store store = Store::open(path, OpenMode::kReadWrite);
-    ASSERT_EQ(store.cases(1).size(), 3u);
-  }
-  EXPECT_EQ(pragma(path, "integrity_check"), "ok");
-}
-
-/// Every released schema stays readable. schema_V.sql was written by the program that first had it.
-class FrozenDatabase : public testing::TestWithParam<int> {};
-
-TEST_P(FrozenDatabase, IsReadAndMigrated) {
-  const TemporaryFolder folder;
-  const auto path = folder / "r.db";
-  const std::string stem = FIXTURES "/schema_" + std::to_string(GetParam());
-  const std::string sql = bytes_of(stem + ".sql");
-  ASSERT_FALSE(sql.empty());
-  { SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(sql); }
-  ASSERT_EQ(pragma(path, "user_version"), std::to_string(GetParam()));
-  const Imported expected = read_report(stem + ".json");
-  const Store store = Store::open(path, OpenMode::kReadWrite);
-  EXPECT_EQ(describe(store.run(1)), describe(expected.run));
-  const auto cases = store.cases(1);
-  ASSERT_EQ(cases.size(), expected.cases.size());
-  for (std::size_t i = 0; i < cases.size(); ++i) EXPECT_EQ(describe(cases[i]), describe(expected.cases[i]));
-  EXPECT_EQ(pragma(path, "integrity_check"), "ok");
-  EXPECT_EQ(everything(path), everything(path));
-  const bool old = GetParam() < migrations().back().version;
-  EXPECT_EQ(std::filesystem::exists(path.string() + ".schema-" + std::to_string(GetParam()) + ".bak"), old);
-}
-
-/// All before the current one, and that too as soon as it is released.
-int end_of_frozen() {
-  const int current = migrations().back().version;
-  const bool released = std::filesystem::exists(FIXTURES "/schema_" + std::to_string(current) + ".sql");
-  return released ? current + 1 : current;
-}
-
-INSTANTIATE_TEST_SUITE_P(Schemas, FrozenDatabase, testing::Range(1, end_of_frozen()),
-                         [](const auto& row) { return "Version" + std::to_string(row.param); });
 
 }  // namespace
 }  // namespace wide::results
