@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/aten/device.h"
 #include "core/eager/interpreter.h"
 #include "core/eager/operators.h"
 #include "formats/error.h"
@@ -50,6 +51,7 @@ std::optional<std::vector<at::Tensor>> run_double(WideModel& model, std::int64_t
                                                   std::span<const ModelInput> inputs) {
   const c10::InferenceMode guard;
   const auto graph = in_double(model.build(inputs).specialized);
+  const KeptGenerator kept(model.device());
   auto values = model.member_values(i, inputs, graph);
   for (auto& value : values) value = value.toTensor().to(widened(value.toTensor().scalar_type()));
   try {
@@ -65,9 +67,24 @@ std::optional<std::vector<at::Tensor>> run_double(WideModel& model, std::int64_t
   }
 }
 
-bool draws_random(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                     [](const Node& node) { return draws_random(node); });
+std::vector<bool> drawn_outputs(const Graph& graph) {
+  std::vector<bool> drawn(graph.values.size(), false);
+  const auto is_drawn = [&](ValueId id) { return drawn[static_cast<std::size_t>(id)]; };
+  for (const auto& node : graph.nodes) {
+    bool any = draws_random(node);
+    for_each_use(node, [&](ValueId id) { any |= is_drawn(id); });
+    for (const auto id : node.results) {
+      if (id >= 0) drawn[static_cast<std::size_t>(id)] = any;
+    }
+  }
+  std::vector<bool> outputs;
+  for (const auto& output : graph.outputs) {
+    if (output.kind != OutputKind::kUser) continue;
+    bool any = false;
+    for_each_use(output.value, [&](ValueId id) { any |= is_drawn(id); });
+    outputs.push_back(any);
+  }
+  return outputs;
 }
 
 }  // namespace wide
