@@ -51,7 +51,7 @@ std::optional<std::vector<at::Tensor>> run_double(WideModel& model, std::int64_t
                                                   std::span<const ModelInput> inputs) {
   const c10::InferenceMode guard;
   const auto graph = in_double(model.build(inputs).specialized);
-  const KeptGenerator kept(model.device());
+  const KeptGenerator kept(graph.device);
   auto values = model.member_values(i, inputs, graph);
   for (auto& value : values) value = value.toTensor().to(widened(value.toTensor().scalar_type()));
   try {

@@ -38,7 +38,7 @@ MAY_INCLUDE = {
     "core/run": {"core/aten", "core/eager", "core/ir", "core/plan", "core/strategy", "formats"},
     "core/tune": {"core/aten", "core/ir", "core/plan", "core/run", "core/strategy", "formats"},
     "core/model": {"core/aten", "core/eager", "core/frontend", "core/ir", "core/passes", "core/plan", "core/run", "core/strategy", "core/tune", "formats"},
-    "core/prove": {"core/eager", "core/ir", "core/model", "core/passes", "core/strategy", "formats"},
+    "core/prove": {"core/aten", "core/eager", "core/ir", "core/model", "core/passes", "core/strategy", "formats"},
     "core/api": {"core/aten", "core/frontend", "core/model", "core/prove", "core/run", "core/tune", "formats", "include/wide"},
     "primitives": {"core/aten", "core/eager", "core/ir", "core/native", "core/strategy"},
     "python/binding": {"include/wide"},
