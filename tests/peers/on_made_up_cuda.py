@@ -9,9 +9,10 @@ from made_up_cuda import MadeUpCuda
 script = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(script.parent))
 import peers  # noqa: E402
+import peers_subject  # noqa: E402
 
 torch.cuda = MadeUpCuda()
-peers.Gpu.place = "cpu"
+peers_subject.Gpu.place = "cpu"
 if script.name == "peers.py":
     sys.exit(peers.main(sys.argv[2:]))
 sys.argv = sys.argv[1:]

@@ -15,6 +15,7 @@ CORPUS = ROOT / "tests" / "corpus"
 
 sys.path.insert(0, str(SCRIPT.parent))
 import peers  # noqa: E402
+import peers_subject  # noqa: E402
 
 if peers.torch is None:
     print(f"SKIPPED: {peers.IMPORT_FAILURE}; scripts/setup --profile full installs Python's torch")
@@ -194,7 +195,7 @@ class OnGpu(WithFolder):
         super().setUp()
         self.cuda = MadeUpCuda()
         for patch in (unittest.mock.patch.object(torch, "cuda", self.cuda),
-                      unittest.mock.patch.object(peers.Gpu, "place", "cpu")):
+                      unittest.mock.patch.object(peers_subject.Gpu, "place", "cpu")):
             patch.start()
             self.addCleanup(patch.stop)
 
@@ -247,11 +248,11 @@ class OnGpu(WithFolder):
             self.assertRegex(report["reason"], "needs a GPU")
 
     def test_what_a_graph_makes_lies_on_the_device(self):
-        reader = peers.GraphReader({"inputs": [], "outputs": [{"kind": "user", "value": value("r")}], "nodes": [
+        reader = peers_subject.GraphReader({"inputs": [], "outputs": [{"kind": "user", "value": value("r")}], "nodes": [
             {"op": "aten.arange.default", "arguments": [3, None, None, None, None], "results": ["r"]}]}, "meta")
         made, = reader.module({})()
         self.assertEqual(made.device.type, "meta")
-        self.assertEqual(peers.to_constant({"device": "cpu"}, "meta"), torch.device("meta"))
+        self.assertEqual(peers_subject.to_constant({"device": "cpu"}, "meta"), torch.device("meta"))
 
 
 @contextlib.contextmanager
