@@ -42,7 +42,7 @@ class PassTally {
 
   WideModel& model_;
   std::int64_t depth_;
-  bool has_reference_;
+  std::vector<bool> drawn_;  ///< by output, whether it hangs on random numbers: there is no reference
   int passes_ = 0;
   results::Check check_;
 };
