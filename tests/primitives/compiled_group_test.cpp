@@ -258,6 +258,19 @@ at::Tensor as_whole_vectors(const Node& node, const Tensors& operands, const at:
   return test::run_once(node, rows)[0].slice(0, 0, count).reshape(like.sizes()).to(at::kFloat);
 }
 
+// What is left of a row, ATen computes number by number: its gelu of the largest numbers overflows in whole
+// vectors of AVX-512, and not there.
+at::Tensor as_rests(const Node& node, const Tensors& operands, const at::Tensor& like) {
+  Tensors rows, results;
+  for (const auto& operand : operands) rows.push_back(operand.expand_as(like).reshape({-1}));
+  for (std::int64_t i = 0; i < like.numel(); ++i) {
+    Tensors one;
+    for (const auto& row : rows) one.push_back(row.slice(0, i, i + 1));
+    results.push_back(test::run_once(node, one)[0]);
+  }
+  return at::cat(results).reshape(like.sizes()).to(at::kFloat);
+}
+
 // Each step on what the steps before it gave: errors do not add up.
 void expect_as_by_atens_operators(const Group& group) {
   const auto best = std::string(instruction_set());
@@ -276,6 +289,7 @@ void expect_as_by_atens_operators(const Group& group) {
     auto right = close(atens.to(at::kFloat));
     if (!right.all().item<bool>())
       right = right.logical_or(close(as_whole_vectors(local.node, operands, got)));
+    if (!right.all().item<bool>()) right = right.logical_or(close(as_rests(local.node, operands, got)));
     EXPECT_TRUE(right.all().item<bool>()) << node.op << ", step " << i << "\n" << operands;
     values[static_cast<std::size_t>(node.results[0])] = atens.scalar_type() == at::kBool ? got != 0 : got;
   }
