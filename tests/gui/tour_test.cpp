@@ -175,7 +175,7 @@ void sweep(ImGuiTestContext* ctx) {
   ctx->ItemClick("//###Sweep/###export_plot");
   ctx->Yield(3);
   IM_CHECK(ctx->ItemExists("//$FOCUSED/Export the plot over N as SVG…"));
-  picture(ctx, "plot-exports");
+  picture(ctx, "tour-34-plot-exports");
   ctx->KeyPress(ImGuiKey_Escape);
   ctx->Yield(2);
 }
