@@ -374,7 +374,7 @@ void while_validating(ImGuiTestContext* ctx) {
     const AtThePaceOfTheProgram paced;
     while (bench().jobs.busy() && seconds_since(begun) < 1.5) ctx->Yield(), ++frames;
   }
-  IM_CHECK_GE(frames, 3);
+  IM_CHECK_GE(frames, static_cast<int>(2 * seconds_since(begun)));  // a fast machine is soon done
   bench().jobs.cancel_all();
   settle(ctx);
 }
