@@ -255,12 +255,16 @@ class AloneChecks {
     std::size_t place = 0;
     for (const auto& [fqn, expected] : alone.buffers) {
       const auto written = wide_buffers.find(fqn);
-      // A buffer that wide does not write at all must not have changed.
-      const auto got = written == wide_buffers.end()
-                           ? model_.member_list()[index].tensors.at(fqn).to(expected.device())
-                           : written->second.select(0, i);
+      if (written == wide_buffers.end()) {  // wide does not write it at all: not a bit may have changed
+        const auto before = model_.member_list()[index].tensors.at(fqn).to(expected.device());
+        auto difference = compare(before, expected, {0, 0});
+        difference.agrees = same_bits(before, expected);
+        buffers_.add(index, place++, difference, 0);
+        continue;
+      }
       const auto bound = tolerance(expected.scalar_type(), depth_, magnitude(expected));
-      buffers_.add(index, place++, conditioned.buffer(fqn, got, expected, bound), bound.absolute);
+      const auto difference = conditioned.buffer(fqn, written->second.select(0, i), expected, bound);
+      buffers_.add(index, place++, difference, bound.absolute);
     }
   }
 
