@@ -15,7 +15,7 @@
 namespace wide {
 namespace {
 
-constexpr int kRuns = 4, kManyRuns = 24;
+constexpr int kManyRuns = 24;
 constexpr double kMargin =
     16;  // of what the runs show: they are few, and a sum may be taken in another order
 
@@ -132,7 +132,7 @@ Difference ConditionedCompare::within(Far far, const at::Tensor& got, const at::
   auto difference = compare(got, expected, tolerance);
   if (difference.agrees || !std::isfinite(difference.max_abs)) return difference;
   // Of two equal numbers one is the larger by chance: few runs may not show it.
-  for (const int runs : {kRuns, kManyRuns}) {
+  for (const int runs : {kFewRuns, kManyRuns}) {
     const at::Tensor allowed = far(moved(runs));
     if (!allowed.defined()) return difference;
     difference = compare(got, expected, tolerance, allowed);

@@ -22,10 +22,13 @@ struct Conditioning {
   std::map<std::string, at::Tensor> buffers;  ///< that the run wrote, by fqn
 };
 
+inline constexpr int kFewRuns = 4;
+
 /// Runs member `i` alone so many times with every rounding, input and weight made a little larger or smaller
 /// by chance. Where a small difference of large numbers is asked for, or a variance of nearly equal ones,
 /// what moves is much more than tolerance() allows, and says nothing against the one who computed it.
-Conditioning conditioning(WideModel& model, std::int64_t i, std::span<const ModelInput> inputs, int runs = 4);
+Conditioning conditioning(WideModel& model, std::int64_t i, std::span<const ModelInput> inputs,
+                          int runs = kFewRuns);
 
 /// compare() of what member `i` gives on these inputs, which must outlive it. What conditioning() allows is
 /// only asked for where there is more difference than the tolerance, and of many runs where few do not do.
