@@ -46,10 +46,10 @@ Kernel prepare_folded(const Call& call, const Offer&) {
   const auto index = *call.operand_of(kIndex), x = *call.operand_of(kX);
   const auto source = call.operand_of(kSource);
   const bool wraps = call.node.op.starts_with("aten.index_fill");  // the others refuse what is negative
-  auto rows = call.operand_at(kX)->type.shape;
-  rows.erase(rows.begin() + dim);
-  const bool checked =
-      std::find(rows.begin(), rows.end(), 0) == rows.end();  // as ATen: not where nothing is written
+  auto row = call.operand_at(kX)->type.shape;
+  row.erase(row.begin() + dim);
+  if (std::find(row.begin(), row.end(), 0) != row.end())  // nothing is written: ATen asks for no place either
+    return [x](std::span<const at::Tensor> in, std::span<at::Tensor> out) { out[0] = in[x].clone(); };
   auto wide = call.node;
   wide.arguments[kDim] = {std::int64_t{0}};
   const auto run = boxed(call, std::move(wide));
@@ -57,7 +57,7 @@ Kernel prepare_folded(const Call& call, const Offer&) {
     const auto end_to_end = [&](const at::Tensor& tensor) {
       return tensor.movedim(dim + 1, 1).flatten(0, 1);
     };
-    if (checked) check_indices(in[index], wraps ? -extent : 0, extent, "an axis");
+    check_indices(in[index], wraps ? -extent : 0, extent, "an axis");
     std::vector<at::Tensor> operands(in.begin(), in.end());
     operands[x] = end_to_end(in[x]);
     operands[index] = ((wraps ? in[index].remainder(extent) : in[index]) + offsets).flatten();
@@ -82,6 +82,10 @@ std::vector<Sample> samples(std::int64_t members) {
        "aten.index_copy.default",
        {x, zero, i, source},
        {{{5, 7}}, {{1}, true, at::kLong, 5}, {{1, 7}}}},
+      {"fill of nothing",
+       "aten.index_fill.int_Scalar",
+       {x, zero, i, {0.5}},
+       {{{0, 0}}, {{4}, true, at::kLong, 9}}},
       {"copy of nothing",
        "aten.index_copy.default",
        {x, zero, i, source},
