@@ -129,7 +129,8 @@ void expect_as_by_atens_operators(const Group& group) {
     auto right = close(atens.to(at::kFloat));
     if (!right.all().item<bool>())
       right = right.logical_or(close(as_whole_vectors(local.node, operands, got)));
-    if (!right.all().item<bool>()) right = right.logical_or(close(as_rests(local.node, operands, got)));
+    if (!right.all().item<bool>() && node.op == "aten.gelu.default")
+      right = right.logical_or(close(as_rests(local.node, operands, got)));
     EXPECT_TRUE(right.all().item<bool>()) << node.op << ", step " << i << "\n" << operands;
     values[static_cast<std::size_t>(node.results[0])] = atens.scalar_type() == at::kBool ? got != 0 : got;
   }
