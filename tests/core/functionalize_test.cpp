@@ -19,10 +19,6 @@ using testing::HasSubstr;
 using zoo::ints;
 using zoo::ref;
 
-Argument integer(std::int64_t value) {
-  return {value};
-}
-
 // A graph that writes through `view` of an intermediate tensor t and returns t, and the view as seen
 // afterwards.
 struct ViewCase {

@@ -24,10 +24,6 @@ using testing::Not;
 using zoo::ints;
 using zoo::ref;
 
-Argument integer(std::int64_t value) {
-  return {value};
-}
-
 TEST(Canonicalize, NothingUnusedIsKept) {
   zoo::Builder b("unused");
   const auto x = b.input("x", normal({3}));

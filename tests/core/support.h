@@ -55,6 +55,10 @@ std::vector<std::string> strategies(const Build& build);
 /// Agree within what rounding in float32 explains.
 testing::AssertionResult agree(const at::Tensor& got, const at::Tensor& expected);
 
+inline Argument integer(std::int64_t value) {
+  return {value};
+}
+
 inline zoo::TensorRecipe normal(std::vector<std::int64_t> shape) {
   return {std::move(shape)};
 }
