@@ -364,7 +364,7 @@ void input_while_measuring(ImGuiTestContext* ctx) {
 // Nothing is timed here: the window may be used, and shows progress as for any work.
 void while_validating(ImGuiTestContext* ctx) {
   with_no_results(ctx);
-  bench().open_source({.subject = "minigpt", .copies = 96});
+  bench().open_source({.subject = "minigpt", .copies = 512});
   settle(ctx);
   bench().notices.dismiss_all();
   bench().commands.run("strategies.validate");
@@ -374,7 +374,7 @@ void while_validating(ImGuiTestContext* ctx) {
     const AtThePaceOfTheProgram paced;
     while (bench().jobs.busy() && seconds_since(begun) < 1.5) ctx->Yield(), ++frames;
   }
-  IM_CHECK_GE(frames, static_cast<int>(2 * seconds_since(begun)));  // a fast machine is soon done
+  IM_CHECK_GE(frames, 3);
   bench().jobs.cancel_all();
   settle(ctx);
 }
