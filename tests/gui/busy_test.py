@@ -14,8 +14,7 @@ import unittest
 
 GUI_TEST, PROGRAM = sys.argv.pop(2), sys.argv.pop(1)
 LOOPS = 2
-INPUTS = 40  # of a round
-ROUNDS = 3  # other work on the machine makes answers later, never sooner: the best round counts
+INPUTS = 40
 SOON = 0.1  # seconds from input to the picture that shows its answer, of 95 in 100
 NOTICED = 0.4  # of each
 LOST = 3.0  # what is not answered by then never will be
@@ -149,10 +148,7 @@ class Busy(unittest.TestCase):
         self.assertIsNotNone(self.until(hand.windows, 30), "no window opened")
         hand.move(800, 500)
         time.sleep(5)  # the model is open and built
-        rounds = []
-        while len(rounds) < ROUNDS and not (rounds and rounds[-1][0] < SOON and rounds[-1][1] < NOTICED):
-            rounds.append(self.round(hand, window))
-        soon, longest = min(rounds)
+        soon, longest = self.round(hand, window)
         self.assertLess(soon, SOON)
         self.assertLess(longest, NOTICED)
 
