@@ -54,12 +54,20 @@ class Noise {
       });
       if (shares || tensor.is_nested() || tensor.is_sparse() || !tensor.is_non_overlapping_and_dense())
         continue;
-      tensor.mul_(factor(tensor));
+      tensor.copy_(moved(tensor));
     }
   }
 
   // What an operator cancels inside is seen by moving what it reads.
-  at::Tensor moved(const at::Tensor& tensor) { return is_real(tensor) ? tensor * factor(tensor) : tensor; }
+  at::Tensor moved(const at::Tensor& tensor) {
+    if (!is_real(tensor)) return tensor;
+    const auto turned = tensor * factor(tensor);
+    if (!tensor.is_complex()) return turned;
+    // A part that is NaN or infinite says nothing of the other one, which is moved by itself.
+    const auto parts = at::view_as_real(tensor.resolve_conj());
+    return at::where(tensor.isfinite(), turned,
+                     at::view_as_complex((parts * factor(parts)).contiguous()));
+  }
 
  private:
   at::Tensor factor(const at::Tensor& tensor) {

@@ -106,12 +106,16 @@ def spread(value, others, reference, rounded):
         for other in others:
             bound[other != value] = math.inf
         return bound
-    wide = torch.complex128 if value.is_complex() else torch.float64
-    value, eps, most = value.to(wide), torch.finfo(value.dtype).eps, torch.finfo(value.dtype).max
+    if value.is_complex():  # part by part: one may be NaN where the other is a number
+        value, *others = (torch.view_as_real(one.resolve_conj()) for one in (value, *others))
+        same_kind = reference is not None and reference.is_complex()
+        return spread(value, others, torch.view_as_real(reference.resolve_conj()) if same_kind else None, rounded).amax(-1)
+    eps, most = torch.finfo(value.dtype).eps, torch.finfo(value.dtype).max
+    value = value.to(torch.float64)
     seen = torch.zeros(value.shape, dtype=torch.float64)
     loose = torch.zeros(value.shape, dtype=torch.bool)
     for k, other in enumerate(others):
-        other = other.to(wide)
+        other = other.to(torch.float64)
         same = (other == value) | (other.isnan() & value.isnan())
         both = other.isfinite() & value.isfinite()
         far = torch.where(both, (other - value).abs(), 0.0)
@@ -124,7 +128,7 @@ def spread(value, others, reference, rounded):
     middle = seen[seen > 0].median() if (seen > 0).any() else torch.tensor(0.0)
     bound = MARGIN * (torch.maximum(seen, middle) + eps * torch.nan_to_num(value.abs(), 0.0, 0.0))
     if reference is not None and reference.shape == value.shape:
-        error = (reference.to(wide) - value).abs()
+        error = (reference.to(torch.float64) - value).abs()
         # Near the largest number the order of a sum decides whether it overflows on the way.
         loose |= (reference.abs() > most / 64) & (reference.abs() < 64 * most) | (value.abs() > most / 64) & value.isfinite()
         bound = bound + torch.where(error.isfinite(), torch.minimum(2 * error, 64 * torch.maximum(seen, middle)), 0.0)

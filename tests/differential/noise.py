@@ -32,9 +32,16 @@ class Noise(TorchDispatchMode):
         self.reads_what_it_writes = self.infinite_over_padding = self.overflows_on_the_way = False
 
     def noisy(self, tensor, times=1):
+        """The tensor with each number rounded otherwise; None where it holds none that rounding could move."""
         if not isinstance(tensor, torch.Tensor) or not (tensor.is_floating_point() or tensor.is_complex()) or not tensor.numel():
             return None
-        return 1 + times * self.size * torch.finfo(tensor.dtype).eps * self.signs(tensor)
+        moved = tensor * (1 + times * self.size * torch.finfo(tensor.dtype).eps * self.signs(tensor))
+        if not tensor.is_complex():
+            return moved
+        # A part that is NaN or infinite says nothing of the other one, which is moved by itself.
+        parts = torch.view_as_real(tensor.resolve_conj())
+        alone = torch.view_as_complex(parts * (1 + times * self.size * torch.finfo(parts.dtype).eps * self.signs(parts)))
+        return torch.where(tensor.isfinite(), moved, alone)
 
     def signs(self, tensor):
         def drawn(dtype):
@@ -60,15 +67,15 @@ class Noise(TorchDispatchMode):
             # Batch norms write running_mean and running_var without saying so.
             read = [not (schema.alias_info and schema.alias_info.is_write) and not schema.name.startswith("running_")
                     for schema in function._schema.arguments]
-            arguments = [argument * factor if moves and (factor := self.noisy(argument)) is not None else argument
+            arguments = [noisy if moves and (noisy := self.noisy(argument)) is not None else argument
                          for argument, moves in zip(arguments, read)]
         result = function(*arguments, **named)
         self.overflows_on_the_way |= overflows_on_the_way(name, arguments, result)
         if not exact:
             steps = (400 if name == "linalg_matrix_exp" else 4) if STEPS.fullmatch(name) else 0
             for tensor in [*tree_flatten(result)[0], *moving]:
-                if (factor := self.noisy(tensor, max(steps, 1))) is not None:
-                    tensor.mul_(factor)
+                if (noisy := self.noisy(tensor, max(steps, 1))) is not None:
+                    tensor.copy_(noisy)
                     if name in ("gelu", "gelu_backward"):  # 1 + erf(x) near -1 keeps the rounding of 1, times what it is a factor of
                         scale = arguments[0].abs() * (1 if name == "gelu" else 1 + arguments[1].abs())
                         tensor.add_(self.size * torch.finfo(tensor.dtype).eps * scale * self.signs(tensor))
