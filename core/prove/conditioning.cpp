@@ -65,8 +65,7 @@ class Noise {
     if (!tensor.is_complex()) return turned;
     // A part that is NaN or infinite says nothing of the other one, which is moved by itself.
     const auto parts = at::view_as_real(tensor.resolve_conj());
-    return at::where(tensor.isfinite(), turned,
-                     at::view_as_complex((parts * factor(parts)).contiguous()));
+    return at::where(tensor.isfinite(), turned, at::view_as_complex((parts * factor(parts)).contiguous()));
   }
 
  private:
