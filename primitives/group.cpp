@@ -69,16 +69,6 @@ Kernel prepare_tiles(const Call& call, const Offer& offer) {
   return run_by(call, offer);
 }
 
-// The same as C, compiled: one loop that keeps everything between the operands and the result in registers.
-Answer ask_compiled(const Call& call) {
-  const auto& compiler = native::CodeCache::of_this_user().compiler();
-  if (compiler.program.empty()) return refuse(compiler.refusal);
-  Answer answer = ask_tiles(call);
-  // Chosen where it was measured to be faster, not unseen.
-  for (auto& one : answer.offers) one.cost *= 1.05;
-  return answer;
-}
-
 // What is known of the operands before there are any: shapes and strides, without memory.
 std::vector<kernels::GroupInput> inputs_of(const Call& call, const Offer& offer) {
   const auto align = align_of(call, offer);
@@ -102,13 +92,25 @@ kernels::GroupText text_of(const Call& call, const Offer& offer) {
                              kernels::instruction_set());
 }
 
-native::Code code_of(const Call& call, const Offer& offer, bool may_compile) {
-  const std::string level(kernels::instruction_set());
-  return native::CodeCache::of_this_user().find(text_of(call, offer).text, level, "wide_kernel", may_compile);
+native::Source source_of(const Call& call, const Offer& offer) {
+  return {text_of(call, offer).text, std::string(kernels::instruction_set())};
 }
 
-std::string ready_compiled(const Call& call, const Offer& offer, bool may_make) {
-  return code_of(call, offer, may_make).refusal;
+native::Code code_of(const Call& call, const Offer& offer, bool may_compile) {
+  return native::CodeCache::of_this_user().find(source_of(call, offer), kEntry, may_compile);
+}
+
+// The same as C, compiled: one loop that keeps everything between the operands and the result in registers.
+Answer ask_compiled(const Call& call) {
+  Answer answer = ask_tiles(call);
+  const auto& compiler = native::CodeCache::of_this_user().compiler();
+  if (compiler.program.empty() && !answer.offers.empty()) {  // then only what a bundle brought
+    std::erase_if(answer.offers, [&](const Offer& one) { return !code_of(call, one, false).function; });
+    if (answer.offers.empty()) return refuse(compiler.refusal);
+  }
+  // Chosen where it was measured to be faster, not unseen.
+  for (auto& one : answer.offers) one.cost *= 1.05;
+  return answer;
 }
 
 Kernel prepare_compiled(const Call& call, const Offer& offer) {
@@ -146,7 +148,7 @@ std::string list_compiled(const Call& call, const Offer& offer, std::span<const 
           " of each member: " + std::to_string(bytes) + " bytes\n  does not store " +
           std::to_string(body.nodes.size() - 1) + " results on the way, " + std::to_string(bytes) +
           " bytes each where they are numbers\n  file " +
-          native::CodeCache::of_this_user().file_name(made.text, level) + "\n";
+          native::CodeCache::of_this_user().file_name({made.text, level}) + "\n";
   std::istringstream lines(made.text);
   std::string line;
   for (std::size_t i = 0; i < made.kernel_line; ++i) std::getline(lines, line);
@@ -288,7 +290,7 @@ std::vector<Sample> samples(std::int64_t members) {
 
 Strategy compiled() {
   auto strategy = own_kernel("compiled", ask_compiled, prepare_compiled);
-  strategy.ready = ready_compiled;
+  strategy.source = source_of;
   strategy.listing = list_compiled;
   return strategy;
 }

@@ -52,6 +52,16 @@ Code function_in(std::span<const std::byte> object, const char* name) {
   return {std::shared_ptr<void>(owner, function), {}};
 }
 
+void add(formats::Sha256& digest, std::string_view part) {
+  const auto size = std::to_string(part.size()) + ":";
+  digest.add(bytes_of(size)).add(bytes_of(part));
+}
+
+void add(formats::Sha256& digest, const Source& source) {
+  for (const auto& flag : compile_flags(source.level)) add(digest, flag);
+  add(digest, source.text);
+}
+
 std::filesystem::path folder_of_this_user() {
   const char* cache = ::getenv("XDG_CACHE_HOME");
   if (cache != nullptr && *cache == '/') return std::filesystem::path(cache) / "widebench/kernels";
@@ -70,31 +80,65 @@ CodeCache& CodeCache::of_this_user() {
   return cache;
 }
 
-std::string CodeCache::file_name(const std::string& text, const std::string& level) const {
+std::string CodeCache::name_of(const Source& source) {
   formats::Sha256 digest;
-  const auto add = [&](std::string_view part) {
-    const auto size = std::to_string(part.size()) + ":";
-    digest.add(bytes_of(size)).add(bytes_of(part));
-  };
-  add(kVersion);
-  add(identity(compiler_));
-  for (const auto& flag : compile_flags(level)) add(flag);
-  add(text);
+  add(digest, kVersion);
+  add(digest, source);
   return digest.hex();
 }
 
-Code CodeCache::find(const std::string& given, const std::string& level, const char* name, bool may_compile) {
+std::string CodeCache::file_name(const Source& source) const {
+  formats::Sha256 digest;
+  add(digest, kVersion);
+  add(digest, identity(compiler_));
+  add(digest, source);
+  return digest.hex();
+}
+
+Source CodeCache::planted(const Source& given) const {
+  return fault_ ? Source{fault_(given.text), given.level} : given;
+}
+
+Code CodeCache::find(const Source& given, const char* name, bool may_compile) {
   const std::lock_guard lock(mutex_);
-  if (compiler_.program.empty()) return {nullptr, compiler_.refusal};
-  const auto text = fault_ ? fault_(given) : given;
-  const auto key = file_name(text, level);
-  const auto known = known_.find(key + name);
+  const auto source = planted(given);
+  const auto what = name_of(source);
+  const auto known = known_.find(what + name);
   if (known != known_.end()) return known->second;
-  auto code = load(key, name);
-  if (!code.function && !may_compile) return code;
-  if (!code.function) code = make(key, text, level, name);
+  const bool can_compile = !compiler_.program.empty();
+  const auto key = can_compile ? file_name(source) : std::string();
+  auto code = can_compile ? load(key, name) : Code{nullptr, compiler_.refusal};
+  if (const auto lent = lent_.find(what); !code.function && lent != lent_.end())
+    code = function_in(lent->second, name);
+  if (!code.function) {
+    if (!can_compile || !may_compile) return code;
+    code = make(key, source, name);
+  }
   if (known_.size() >= kMostLoaded) known_.clear();  // what is in use stays loaded
-  return known_[key + name] = code;
+  return known_[what + name] = code;
+}
+
+std::optional<Bytes> CodeCache::object(const Source& given) {
+  const std::lock_guard lock(mutex_);
+  const auto source = planted(given);
+  if (!compiler_.program.empty()) {
+    if (auto object = read(file_name(source))) return object;
+  }
+  const auto lent = lent_.find(name_of(source));
+  return lent == lent_.end() ? std::nullopt : std::optional(lent->second);
+}
+
+void CodeCache::lend(Objects objects) {
+  const std::lock_guard lock(mutex_);
+  lent_.merge(std::move(objects));
+  std::erase_if(known_, [](const auto& one) { return !one.second.function; });
+}
+
+std::optional<Bytes> CodeCache::read(const std::string& key) {
+  const auto folder = PrivateFolder::open(folder_, false);
+  if (!folder.refusal().empty()) return std::nullopt;
+  const auto file = folder.read(key);
+  return file ? object_in(key, *file) : std::nullopt;
 }
 
 Code CodeCache::load(const std::string& key, const char* name) {
@@ -111,11 +155,10 @@ Code CodeCache::load(const std::string& key, const char* name) {
   return {nullptr, "not compiled yet"};
 }
 
-Code CodeCache::make(const std::string& key, const std::string& text, const std::string& level,
-                     const char* name) {
+Code CodeCache::make(const std::string& key, const Source& source, const char* name) {
   const auto folder = PrivateFolder::open(folder_, true);
   if (!folder.refusal().empty()) return {nullptr, folder.refusal()};
-  const auto compiled = compile(compiler_, text, level, folder_);
+  const auto compiled = compile(compiler_, source, folder_);
   if (compiled.hung) compiler_ = {{}, compiled.refusal};
   if (!compiled.refusal.empty()) return {nullptr, compiled.refusal};
   auto code = function_in(compiled.object, name);

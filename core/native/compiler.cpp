@@ -122,16 +122,15 @@ std::vector<std::string> compile_flags(const std::string& level) {
           "-Wl,-z,relro,-z,now"};
 }
 
-Compiled compile(const Compiler& compiler, const std::string& text, const std::string& level,
-                 const path& folder) {
+Compiled compile(const Compiler& compiler, const Source& source, const path& folder) {
   if (compiler.program.empty()) return {{}, compiler.refusal};
   const BuildFolder build(folder);
   if (build.where().empty())
     return {{}, "no file can be written in " + folder.string() + ": " + std::strerror(errno)};
   const auto object = build.where() / "kernel.so";
   processes::ProcessTask task{
-      .argv = {compiler.program.string()}, .input = text, .timeout_seconds = compiler.seconds};
-  for (auto& flag : compile_flags(level)) task.argv.push_back(std::move(flag));
+      .argv = {compiler.program.string()}, .input = source.text, .timeout_seconds = compiler.seconds};
+  for (auto& flag : compile_flags(source.level)) task.argv.push_back(std::move(flag));
   for (const char* more : {"-o", object.c_str(), "-"}) task.argv.emplace_back(more);
   task.environment = environment(compiler, build.where());
   task.limits = {.memory = kMostMemory, .file = kMostFile, .seconds = static_cast<int>(compiler.seconds) + 1};

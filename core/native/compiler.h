@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/native/source.h"
+
 namespace wide::native {
 
 struct Compiler {
@@ -30,8 +32,7 @@ struct Compiled {
 /// How every text is compiled, beside the kind of processor.
 std::vector<std::string> compile_flags(const std::string& level);
 
-/// Compiles C for `level` ("x86-64-v3"). What is made on the way lies in a folder of its own in `folder`.
-Compiled compile(const Compiler& compiler, const std::string& text, const std::string& level,
-                 const std::filesystem::path& folder);
+/// What is made on the way lies in a folder of its own in `folder`.
+Compiled compile(const Compiler& compiler, const Source& source, const std::filesystem::path& folder);
 
 }  // namespace wide::native

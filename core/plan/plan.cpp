@@ -112,7 +112,7 @@ const Strategy* stand_in(const Call& call, const NodeChoice& choice) {
   const Strategy* best = nullptr;
   double least = 0;
   for (const auto& strategy : find_primitive(call.node.op)->strategies) {
-    if (strategy.ready || strategy.on_request) continue;
+    if (strategy.source || strategy.on_request) continue;
     for (const auto& offer : strategy.ask(call).offers) {
       if (offer.operands != choice.operands || offer.results != choice.results) continue;
       if (best == nullptr || offer.cost < least) best = &strategy, least = offer.cost;
@@ -121,8 +121,8 @@ const Strategy* stand_in(const Call& call, const NodeChoice& choice) {
   return best;
 }
 
-// Where a node's strategy cannot be made ready here, such as code where there is no compiler, another one
-// takes its place. The reason is kept by node.
+// Where the code of a node's strategy cannot be had, as there is no compiler, another one takes its place.
+// The reason is kept by node.
 std::vector<NodeChoice> choices_here(const Graph& graph, const std::vector<ValueState>& states,
                                      std::int64_t members, const std::vector<NodeChoice>& stored,
                                      std::map<std::size_t, Refusal>& refusals) {
@@ -131,11 +131,11 @@ std::vector<NodeChoice> choices_here(const Graph& graph, const std::vector<Value
     const auto* primitive = find_primitive(graph.nodes[i].op);
     if (primitive == nullptr) continue;
     const auto strategy = std::ranges::find(primitive->strategies, choices[i].strategy, &Strategy::name);
-    if (strategy == primitive->strategies.end() || !strategy->ready) continue;
+    if (strategy == primitive->strategies.end() || !strategy->source) continue;
     const auto call = make_call(graph, graph.nodes[i], states, members);
     const auto* other = stand_in(call, choices[i]);  // only layouts that fit the call
     if (other == nullptr) continue;
-    auto reason = strategy->ready(call, {choices[i].operands, choices[i].results}, true);
+    auto reason = missing_code(*strategy, call, {choices[i].operands, choices[i].results}, true);
     if (reason.empty()) continue;
     refusals[i] = {choices[i].strategy, std::move(reason)};
     choices[i].strategy = other->name;

@@ -74,8 +74,8 @@ struct NodeChoice {
 };
 std::vector<NodeChoice> choices_of(const Graph& graph, const Plan& plan);
 /// The plan that these choices make. Throws wide::Error ("plan") naming the node where they do not fit
-/// `graph`: another graph, or a strategy that is gone or refuses. Where one cannot be made ready here
-/// (Strategy::ready), another runs in its place, and its reason is among the node's refusals.
+/// `graph`: another graph, or a strategy that is gone or refuses. Where the code that one needs
+/// cannot be had (Strategy::source), another runs in its place, and its reason is among the node's refusals.
 Plan plan_from(const Graph& graph, const std::vector<ValueState>& inputs, std::int64_t members,
                const std::vector<NodeChoice>& stored);
 

@@ -7,13 +7,23 @@
 
 namespace wide {
 
+namespace {
+
+// Of the primitive's; null where the node runs by none of them.
+const Strategy* strategy_of(const Graph& graph, const Plan& plan, std::size_t node) {
+  const auto* primitive = find_primitive(graph.nodes[node].op);
+  if (primitive == nullptr) return nullptr;
+  const auto found = std::ranges::find(primitive->strategies, plan.nodes[node].strategy, &Strategy::name);
+  return found == primitive->strategies.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 std::string listing(const Graph& graph, const Plan& plan, std::size_t index) {
   const auto& node = graph.nodes[index];
   const auto& planned = plan.nodes[index];
-  const auto* primitive = find_primitive(node.op);
-  if (primitive == nullptr) return "";
-  const auto found = std::ranges::find(primitive->strategies, planned.strategy, &Strategy::name);
-  if (found == primitive->strategies.end() || !found->listing) return "";
+  const auto* found = strategy_of(graph, plan, index);
+  if (found == nullptr || !found->listing) return "";
   std::vector<std::string> names;
   const auto add = [&](ValueId id) {
     names.push_back(id < 0 ? "_" : "%" + graph.values[static_cast<std::size_t>(id)].name);
@@ -29,6 +39,17 @@ std::string listing(const Graph& graph, const Plan& plan) {
     if (const auto one = listing(graph, plan, i); !one.empty()) text.append("\n").append(one);
   }
   return text;
+}
+
+std::vector<native::Source> sources(const Graph& graph, const Plan& plan) {
+  std::vector<native::Source> all;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const auto* strategy = strategy_of(graph, plan, i);
+    if (strategy == nullptr || !strategy->source) continue;
+    all.push_back(
+        strategy->source(make_call(graph, graph.nodes[i], plan.values, plan.members), plan.nodes[i].offer));
+  }
+  return all;
 }
 
 }  // namespace wide

@@ -2,6 +2,8 @@
 
 #include <unordered_map>
 
+#include "core/native/code_cache.h"
+
 namespace wide {
 
 std::optional<std::size_t> Call::operand_of(std::size_t index) const {
@@ -44,6 +46,11 @@ std::vector<std::int64_t> Call::integers(std::size_t index) const {
   std::vector<std::int64_t> values;
   for (const auto& item : *argument.list()) values.push_back(std::get<std::int64_t>(item.value));
   return values;
+}
+
+std::string missing_code(const Strategy& strategy, const Call& call, const Offer& offer, bool may_compile) {
+  if (!strategy.source) return {};
+  return native::CodeCache::of_this_user().find(strategy.source(call, offer), kEntry, may_compile).refusal;
 }
 
 const Primitive* find_primitive(std::string_view op) {

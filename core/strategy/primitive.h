@@ -13,6 +13,7 @@
 
 #include "core/ir/graph.h"
 #include "core/ir/layout.h"
+#include "core/native/source.h"
 #include "core/strategy/mode.h"
 
 namespace wide {
@@ -71,6 +72,9 @@ inline Answer offer(Offer one) {
 /// Runs on operands in the layouts of the offer and assigns every result in the layout promised.
 using Kernel = std::function<void(std::span<const at::Tensor> operands, std::span<at::Tensor> results)>;
 
+/// The function in the text that a strategy compiles.
+inline constexpr const char* kEntry = "wide_kernel";
+
 /// One way to run a primitive wide.
 struct Strategy {
   std::string_view name;
@@ -82,9 +86,8 @@ struct Strategy {
   bool random = false;         ///< draws for member i what it draws alone; others never run nodes that draw
   bool cpu_only = false;       ///< never offered on another device
   bool on_request = false;  ///< computes something else than the members alone: only where the user names it
-  /// Where prepare() needs what takes long to make, such as compiled code: why it is not there, or nothing.
-  /// Makes it if `may_make`. May be null.
-  std::string (*ready)(const Call& call, const Offer& offer, bool may_make) = nullptr;
+  /// The C text whose function kEntry prepare() has compiled, which takes long. May be null.
+  native::Source (*source)(const Call& call, const Offer& offer) = nullptr;
   /// What runs, for people to read; `names` of the operands, then of the results. May be null.
   std::string (*listing)(const Call& call, const Offer& offer, std::span<const std::string> names) = nullptr;
   Mode least_mode = Mode::kEager;  ///< the first in which it is chosen unasked: it rounds otherwise than ATen
@@ -128,6 +131,8 @@ struct Primitive {
 
 /// All primitives, one per file of primitives/. The first that lists or matches an operator owns it.
 const std::vector<Primitive>& primitives();
+/// Why the code that the strategy's kernel needs is not there, or nothing. Compiles it if `may_compile`.
+std::string missing_code(const Strategy& strategy, const Call& call, const Offer& offer, bool may_compile);
 /// The primitive that owns `op`, or null: the operator then runs `sequential`.
 const Primitive* find_primitive(std::string_view op);
 

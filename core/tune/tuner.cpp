@@ -241,12 +241,12 @@ std::string failure_key(const std::string& candidate) {
 }
 
 // What must be made first is left out unless it is there, or may be made now, or is all there is.
-void drop_unready(NodeCandidates& node, bool may_make) {
+void drop_uncompiled(NodeCandidates& node, bool may_compile) {
   std::vector<Candidate> left;
   std::vector<Refusal> refusals;
   for (const auto& candidate : node.candidates) {
     const auto& strategy = *candidate.strategy;
-    auto reason = strategy.ready ? strategy.ready(node.call, candidate.offer, may_make) : std::string();
+    auto reason = missing_code(strategy, node.call, candidate.offer, may_compile);
     if (reason.empty()) {
       left.push_back(candidate);
     } else if (refusals.empty() || refusals.back().reason != reason) {
@@ -324,7 +324,7 @@ void Tuner::settle(NodeCandidates& node, const std::vector<ValueState>& states) 
     return;  // done once, at build
   std::vector<bool> constant;
   for (const auto id : node.operands) constant.push_back(states[static_cast<std::size_t>(id)].constant);
-  drop_unready(node, may_measure());
+  drop_uncompiled(node, may_measure());
   drop_far(node);
   const auto text = node_key(node, constant, device_.name);
   std::vector<std::string> keys;

@@ -31,7 +31,7 @@ int call(const Code& code) {
   return reinterpret_cast<int (*)()>(code.function.get())();
 }
 Code find(CodeCache& cache, int answer, bool may_compile = true) {
-  return cache.find(text_of(answer), kLevel, "answer", may_compile);
+  return cache.find({text_of(answer), kLevel}, "answer", may_compile);
 }
 
 std::string bytes_of(const path& file) {
@@ -45,7 +45,7 @@ class NativeCode : public testing::Test {
 
   CodeCache cache() const { return CodeCache(folder(), compiler_); }
   path folder() const { return there_ / "kernels"; }
-  path file_of(int answer) const { return folder() / cache().file_name(text_of(answer), kLevel); }
+  path file_of(int answer) const { return folder() / cache().file_name({text_of(answer), kLevel}); }
   std::size_t files() const {
     return static_cast<std::size_t>(
         std::distance(std::filesystem::directory_iterator(folder()), std::filesystem::directory_iterator()));
@@ -95,17 +95,17 @@ TEST_F(NativeCode, IsCompiledOnceAndThenFound) {
 
 TEST_F(NativeCode, EveryPartOfTheKeyCounts) {
   const auto one = cache();
-  const auto name = one.file_name(text_of(1), kLevel);
-  EXPECT_NE(name, one.file_name(text_of(2), kLevel));
-  EXPECT_NE(name, one.file_name(text_of(1), "x86-64-v3"));
+  const auto name = one.file_name({text_of(1), kLevel});
+  EXPECT_NE(name, one.file_name({text_of(2), kLevel}));
+  EXPECT_NE(name, one.file_name({text_of(1), "x86-64-v3"}));
   const auto copy = there_ / "cc";
   std::filesystem::copy_file("/bin/true", copy);
   const CodeCache another(folder(), {copy, {}});
-  const auto before = another.file_name(text_of(1), kLevel);
+  const auto before = another.file_name({text_of(1), kLevel});
   EXPECT_NE(name, before);
   std::filesystem::last_write_time(copy,
                                    std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
-  EXPECT_NE(before, another.file_name(text_of(1), kLevel)) << "the compiler was replaced";
+  EXPECT_NE(before, another.file_name({text_of(1), kLevel})) << "the compiler was replaced";
 }
 
 // 300 files cut short or with a flipped bit, each removed and made again, none loaded.

@@ -158,7 +158,7 @@ TEST(CompiledGroup, RandomGroupsAreTheSameInEveryWay) {
       for (std::size_t i = 0; i < groups.size(); ++i) {
         SCOPED_TRACE("group " + std::to_string(done + static_cast<int>(i)) + ", " + level + "\n" +
                      group_text(steps_of(groups[i].body), groups[i].inputs, level).text);
-        const auto code = cache.find(text, level, (kKernel + std::to_string(i)).c_str(), true);
+        const auto code = cache.find({text, level}, (kKernel + std::to_string(i)).c_str(), true);
         ASSERT_TRUE(code.function) << code.refusal;
         const auto compiled = groups[i].compiled(code.function);
         const auto program = groups[i].program(level);
@@ -214,7 +214,7 @@ TEST(CompiledGroup, ZerosKeepTheirSigns) {
     for (const auto& negation : negations) {
       SCOPED_TRACE(std::string(negation.function) + ", " + level);
       const std::vector<TileProgram::Step> steps = {sum, negation};
-      const auto code = cache.find(group_text(steps, {{}, {}}, level).text, level, kKernel, true);
+      const auto code = cache.find({group_text(steps, {{}, {}}, level).text, level}, kKernel, true);
       ASSERT_TRUE(code.function) << code.refusal;
       const TileProgram::Compiled compiled{code.function, {false, false}};
       const TileProgram program(2, steps, level);
@@ -239,7 +239,7 @@ TEST(CompiledGroup, AFaultInTheCodeShows) {
     auto text = group_text(steps_of(group.body), group.inputs, level).text;
     const auto end = text.rfind("y[i] = ");
     text.replace(end, 7, "y[i] = 1.0F + ");
-    const auto code = cache.find(text, level, kKernel, true);
+    const auto code = cache.find({text, level}, kKernel, true);
     ASSERT_TRUE(code.function) << code.refusal;
     const auto compiled = group.compiled(code.function);
     shown +=
