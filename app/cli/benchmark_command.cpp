@@ -205,7 +205,10 @@ presets::Preset of_model(const presets::Preset& preset, const BenchmarkArguments
     return std::filesystem::absolute(file).string();
   };
   presets::CaseSpec subject{.kind = "model"};
-  subject.model = absolute(options.model);
+  const auto bundled = std::filesystem::path(options.model);
+  const bool is_bundle = std::filesystem::is_directory(bundled) && options.weights.empty();
+  subject.model = absolute(is_bundle ? (bundled / "model.pt2").string() : options.model);
+  if (is_bundle) subject.weights.push_back(absolute((bundled / "members.safetensors").string()));
   subject.subject = results::printable(app::model_title(subject.model));
   if (subject.subject.empty()) subject.subject = "model";
   for (const auto& file : options.weights) subject.weights.push_back(absolute(file));

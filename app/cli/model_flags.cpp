@@ -5,7 +5,9 @@
 namespace wide::cli {
 
 void add_model_options(CLI::App& command, ModelOptions& options, bool required) {
-  command.add_option("--model", options.models, "exported model (.pt2); several are one member each")
+  command
+      .add_option("--model", options.models,
+                  "exported model (.pt2); several are one member each; or a bundle (widebench bundle)")
       ->required(required);
   command.add_option(
       "--weights", options.weights,
@@ -25,7 +27,8 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
           "max-autotune (and ways that round otherwise than PyTorch, such as Winograd's)")
       ->type_name("MODE");
   command.add_option("--seed", options.seed, "random stream of the first member; member i takes seed + i");
-  command.add_flag("--trust", options.trust, "allow TorchScript files, which are executable code");
+  command.add_flag("--trust", options.trust,
+                   "allow TorchScript files and the compiled code of bundles, which run in this process");
 }
 
 }  // namespace wide::cli

@@ -13,7 +13,7 @@ struct ModelOptions {
   std::vector<std::string> weights;
   std::vector<std::string> strategies;  ///< "grouped" for all, or "conv2d=sequential"
   std::string device = "auto";
-  std::string mode = "eager";
+  std::string mode;   ///< empty: eager, or that of a bundle
   std::string plan;   ///< file of a stored plan
   bool tune = false;  ///< measure what no earlier run has measured
   bool trust = false;

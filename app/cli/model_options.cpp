@@ -2,8 +2,10 @@
 
 #include "app/devices.h"
 #include "app/member_copies.h"
-#include "app/plan_file.h"
+#include "core/bundle/bundle.h"
+#include "core/bundle/plan_file.h"
 #include "core/frontend/members.h"
+#include "formats/error.h"
 #include "presets/preset.h"
 
 namespace wide::cli {
@@ -27,7 +29,7 @@ BuildOptions build_options(const Context& context, const ModelOptions& options) 
   BuildOptions build;
   build.device = app::open_device(options.device);
   if (!build.device.device.is_cpu()) context.log(LogLevel::kWarn, app::kUntriedGpu);
-  build.mode = parse_mode(options.mode);
+  build.mode = parse_mode(options.mode.empty() ? "eager" : options.mode);
   build.strategies = parse_strategies(options.strategies);
   build.seed = options.seed;
   build.costs = std::make_shared<CostBook>(CostBook::default_file());
@@ -37,10 +39,30 @@ BuildOptions build_options(const Context& context, const ModelOptions& options) 
       context.log(LogLevel::kDebug, "measuring " + what);
     };
   }
-  if (!options.plan.empty()) build.plan = app::read_plan(options.plan);
+  if (!options.plan.empty()) build.plan = read_plan(options.plan);
   build.warn = [&context](const std::string& what) { context.log(LogLevel::kWarn, what); };
   return build;
 }
+
+namespace {
+
+// Its members, and how it was built, where the user does not say otherwise.
+LoadedModel open_bundle(const ModelOptions& options, BuildOptions& build) {
+  if (!options.weights.empty())
+    throw Error("usage", "a bundle has its members; leave --weights out, or name its model.pt2");
+  auto bundle = read_bundle(options.models[0], {options.trust});
+  if (!options.mode.empty() && options.mode != name(bundle.mode)) {
+    throw Error("usage", "the bundle was made for mode '" + std::string(name(bundle.mode)) +
+                             "'; leave --mode out, or make another bundle");
+  }
+  build.mode = bundle.mode;
+  if (options.seed == 0) build.seed = bundle.seed;
+  if (options.strategies.empty() && options.plan.empty() && !options.tune)
+    build.plans = std::move(bundle.plans);
+  return std::move(bundle.loaded);
+}
+
+}  // namespace
 
 WideModel load_model(const Context& context, const ModelOptions& options, std::optional<std::int64_t> copies,
                      std::optional<BuildOptions> given) {
@@ -48,7 +70,8 @@ WideModel load_model(const Context& context, const ModelOptions& options, std::o
   build.pipeline.snapshots = copies.has_value();
   const std::vector<std::filesystem::path> models(options.models.begin(), options.models.end());
   const std::vector<std::filesystem::path> weights(options.weights.begin(), options.weights.end());
-  auto loaded = load(models, weights, {options.trust});
+  const bool bundled = models.size() == 1 && is_bundle(models[0]);
+  auto loaded = bundled ? open_bundle(options, build) : load(models, weights, {options.trust});
   for (const auto& warning : loaded.warnings) context.log(LogLevel::kWarn, warning);
   if (copies && loaded.members.size() == 1 && weights.empty())
     loaded.members = app::copies_of(loaded.graph, loaded.members[0], *copies);

@@ -7,8 +7,8 @@
 #include "app/cli/model_options.h"
 #include "app/exit_code.h"
 #include "app/made_up_inputs.h"
-#include "app/plan_file.h"
 #include "app/regret.h"
+#include "core/bundle/plan_file.h"
 #include "formats/error.h"
 #include "presets/zoo/zoo.h"
 
@@ -170,7 +170,7 @@ int run(const Context& context, const PlanArguments& options) {
   auto planned = make(context, options, names[0]);
   const auto& built = planned.model.build(planned.inputs);
   if (!options.output.empty()) {
-    app::write_plan(options.output, store(built.optimized, planned.model.members(), built.planned));
+    write_plan(options.output, store(built.optimized, planned.model.members(), built.planned));
   }
   if (context.json) context.out << to_json(built, planned.model.members()).dump(2) << '\n';
   print_plan(context, planned, built);

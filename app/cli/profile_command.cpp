@@ -43,7 +43,9 @@ std::string dtype_of(const WideModel& model, const std::string& otherwise) {
 
 // What a sweep would call this case.
 presets::CaseSpec spec_of(const ProfileRequest& options) {
-  presets::CaseSpec spec{.mode = options.model.mode, .rivals = options.rivals, .seed = options.model.seed};
+  presets::CaseSpec spec{.mode = options.model.mode.empty() ? "eager" : options.model.mode,
+                         .rivals = options.rivals,
+                         .seed = options.model.seed};
   spec.threads = at::get_num_threads();
   spec.device = app::settled_device(options.model.device);
   if (!options.model.strategies.empty()) spec.strategy.clear();

@@ -16,6 +16,7 @@
 #include "core/passes/optimize.h"
 #include "core/passes/placement.h"
 #include "core/passes/specialize.h"
+#include "core/run/listing.h"
 #include "core/strategy/member_fault.h"
 #include "core/strategy/sequential.h"
 #include "core/strategy/shared_constants.h"
@@ -44,6 +45,7 @@ WideModel::WideModel(Graph captured, std::vector<Member> members, BuildOptions o
     : captured_(placed_on(std::move(captured), options.device.device)),
       members_(std::move(members)),
       options_(std::move(options)),
+      plans_(options_.plans),
       pool_(std::make_unique<MemoryPool>()) {
   options_.strategies.mode = options_.mode;
   if (!options_.costs) options_.costs = std::make_shared<CostBook>();
@@ -152,6 +154,28 @@ const Build& WideModel::build(std::span<const ModelInput> inputs) {
   for (const auto& input : inputs)
     last_.inputs.push_back({input.tensor.sizes().vec(), input.tensor.scalar_type(), input.mapped});
   return *last_.build;
+}
+
+std::map<std::string, StoredPlan> WideModel::plans() const {
+  return plans(members());
+}
+
+std::map<std::string, StoredPlan> WideModel::plans(std::int64_t members) const {
+  std::map<std::string, StoredPlan> all;
+  for (const auto& [key, kept] : builds_)
+    all.emplace(key, store(kept.build->optimized, members, kept.build->planned));
+  return all;
+}
+
+std::vector<native::Source> WideModel::sources() const {
+  std::vector<native::Source> all;
+  for (const auto& [key, kept] : builds_) {
+    const auto& built = *kept.build;
+    std::ranges::move(wide::sources(built.optimized, built.plan()), std::back_inserter(all));
+    if (built.planned.rest)
+      std::ranges::move(wide::sources(built.optimized, *built.planned.rest), std::back_inserter(all));
+  }
+  return all;
 }
 
 bool WideModel::has_build(std::span<const ModelInput> inputs) const {
@@ -272,8 +296,7 @@ PlannedExecution WideModel::planned(const PlanRequest& request, const std::strin
     return restored;
   }
   if (const auto before = plans_.find(key); before != plans_.end()) {
-    auto plan = std::move(before->second);
-    plans_.erase(before);
+    auto plan = before->second;
     if (plan.members != members()) {
       const auto chunk = plan.schedule.chunk;
       if (chunk == plan.members || members() % chunk != 0) plan.schedule = {.chunk = members()};
@@ -281,9 +304,13 @@ PlannedExecution WideModel::planned(const PlanRequest& request, const std::strin
       plan.rest.clear();
     }
     try {
-      return restore(request, plan);
-    } catch (const Error&) {
+      auto restored = restore(request, plan);
+      tell_stand_ins(restored.plan);
+      return restored;
+    } catch (const Error& error) {
       // Weights that were the same for all members are no more, or the other way round: another graph.
+      plans_.erase(before);
+      if (options_.warn) options_.warn(std::string("another plan is made: ") + error.what());
     }
   }
   return plan_execution(request, tuner, *pool_);
@@ -311,9 +338,8 @@ void WideModel::replace_members(std::vector<Member> members) {
     std::swap(members_, members);
     throw;
   }
-  const auto before = static_cast<std::int64_t>(members.size());
-  for (const auto& [key, kept] : builds_)
-    plans_.insert_or_assign(key, store(kept.build->optimized, before, kept.build->planned));
+  for (auto& [key, plan] : plans(static_cast<std::int64_t>(members.size())))
+    plans_.insert_or_assign(key, std::move(plan));
   last_ = {};
   builds_.clear();
   weights_.clear();

@@ -16,6 +16,7 @@
 #include "core/eager/interpreter.h"
 #include "core/frontend/members.h"
 #include "core/ir/graph.h"
+#include "core/native/source.h"
 #include "core/passes/pipeline.h"
 #include "core/plan/plan.h"
 #include "core/run/memory_pool.h"
@@ -66,6 +67,8 @@ struct BuildOptions {
   std::shared_ptr<CostBook> costs;
   /// Run exactly this plan; `strategies` and `tuning` are then not asked.
   std::optional<StoredPlan> plan;
+  /// As plans() gives them, for the shapes that they name; where one does not fit, another is made.
+  std::map<std::string, StoredPlan> plans = {};
   std::uint64_t seed = 0;  ///< member i's random stream is seeded with seed + i
   PipelineOptions pipeline;
   ComputeDevice device;  ///< weights are moved there; so are inputs that lie elsewhere, in every pass
@@ -131,6 +134,9 @@ class WideModel {
 
   /// Builds kept now.
   std::size_t builds() const { return builds_.size(); }
+  /// Their plans, by a text for the shapes of the inputs; and what their kernels are compiled from.
+  std::map<std::string, StoredPlan> plans() const;
+  std::vector<native::Source> sources() const;
 
   /// What takes the place of an input, a weight or a buffer.
   using Change = std::function<at::Tensor(const at::Tensor&)>;
@@ -176,6 +182,7 @@ class WideModel {
   };
   at::Device device() const { return options_.device.device; }
   bool is_last(std::span<const ModelInput> inputs) const;
+  std::map<std::string, StoredPlan> plans(std::int64_t members) const;
   void make_room();
   Build make_build(std::span<const ModelInput> inputs, const std::string& key);
   void check_members() const;
@@ -203,7 +210,7 @@ class WideModel {
     std::uint64_t used = 0;  ///< by the clock of uses; of the last build since it became the last
   };
   std::map<std::string, Kept> builds_;
-  std::map<std::string, StoredPlan> plans_;  ///< of builds that replace_members() dropped, by the same key
+  std::map<std::string, StoredPlan> plans_;  ///< of before, for builds that are not made yet, by the same key
   std::uint64_t uses_ = 0;
   std::vector<std::uint64_t> seeds_;
   Last last_;

@@ -5,8 +5,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "app/plan_file.h"
+#include "core/bundle/bundle.h"
+#include "core/bundle/plan_file.h"
 #include "core/tune/cost_book.h"
+#include "formats/sha256.h"
 #include "mutants.h"
 #include "temporary_folder.h"
 
@@ -31,6 +33,32 @@ TEST(PlanMutants, Plans) {
   for (int i = 0; i < mutants(0.07); ++i) {
     const auto file = folder.write("plan.json", test::mutated(good, random));
     ASSERT_EQ(objection_of_child([&] { return test::objection_to_reading([&] { read_plan(file); }); }), "")
+        << i;
+  }
+}
+
+// Trusted: what a list names is not loaded where it is not what was written.
+TEST(PlanMutants, Bundles) {
+  const test::TemporaryFolder folder;
+  folder.write("model.pt2", "no program"), folder.write("members.safetensors", "no members");
+  const auto good =
+      nlohmann::json{{"schema_version", 1},
+                     {"name", "m"},
+                     {"mode", "default"},
+                     {"seed", 0},
+                     {"plans", {{"float32[3]s", to_json(plan())}}},
+                     {"code", {std::string(64, 'a')}},
+                     {"files",
+                      {{"model.pt2", formats::Sha256().add(std::as_bytes(std::span("no program", 10))).hex()},
+                       {"members.safetensors", std::string(64, '0')}}}}
+          .dump(1);
+  profiler::Random random(3);
+  for (int i = 0; i < mutants(0.07); ++i) {
+    folder.write("bundle.json", test::mutated(good, random));
+    ASSERT_EQ(objection_of_child([&] {
+                return test::objection_to_reading([&] { read_bundle(folder.path(), {.trust = true}); });
+              }),
+              "")
         << i;
   }
 }

@@ -7,7 +7,7 @@
 
 #include "core/tune/auto_plan.h"
 
-namespace wide::app {
+namespace wide {
 
 /// {"schema_version": 1, "members", "schedule": {"chunk", "workers", "threads"}, "nodes": [{"value",
 /// "strategy", "operands": [layout…], "results": [layout…]}…], "rest": […]}
@@ -21,4 +21,4 @@ StoredPlan read_plan(const std::filesystem::path& file);
 /// Replaces the file as a whole. Throws wide::Error ("plan").
 void write_plan(const std::filesystem::path& file, const StoredPlan& plan);
 
-}  // namespace wide::app
+}  // namespace wide

@@ -1,0 +1,269 @@
+#include "core/bundle/bundle.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "core/aten/torch_bridge.h"
+#include "core/bundle/plan_file.h"
+#include "core/bundle/reader.h"
+#include "core/native/code_cache.h"
+#include "formats/document.h"
+#include "formats/fault.h"
+#include "formats/file.h"
+#include "formats/packed.h"
+#include "formats/sha256.h"
+
+namespace wide {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Bytes = std::vector<std::byte>;
+
+constexpr int kBundleVersion = 1;
+constexpr std::uintmax_t kLargestManifest = 256 << 20;
+constexpr const char *kManifest = "bundle.json", *kProgram = "model.pt2", *kMembers = "members.safetensors",
+                     *kCode = "code";
+
+std::string sha256(std::span<const std::byte> bytes) {
+  return formats::Sha256().add(bytes).hex();
+}
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+// Written beside its place, and put there at the end; goes with this object if it never was.
+class NewFolder {
+ public:
+  explicit NewFolder(fs::path place) : place_(std::move(place)), beside_(place_) {
+    beside_ += ".part";
+    fs::remove_all(beside_);
+    fs::create_directories(beside_ / kCode);
+  }
+  ~NewFolder() {
+    std::error_code ignored;
+    if (!beside_.empty()) fs::remove_all(beside_, ignored);
+  }
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+  void write(const std::string& name, std::span<const std::byte> bytes) const {
+    formats::naming_file("write", formats::display_name(beside_ / name),
+                         [&] { formats::replace_file(beside_ / name, std::array{bytes}); });
+  }
+  fs::path path(const std::string& name) const { return beside_ / name; }
+  void put_in_place() {
+    fs::remove_all(place_);
+    fs::rename(beside_, place_);
+    beside_.clear();
+  }
+
+ private:
+  fs::path place_, beside_;
+};
+
+// "a/b/" is "a/b".
+fs::path without_slash(const fs::path& folder) {
+  return folder.has_filename() ? folder : folder.parent_path();
+}
+
+void check_place(const fs::path& folder, bool replace) {
+  std::error_code none;
+  const auto there = fs::symlink_status(folder, none).type();
+  if (there == fs::file_type::not_found) return;
+  const auto name = formats::display_name(folder);
+  if (!replace || there != fs::file_type::directory || !is_bundle(folder)) {
+    throw Error(
+        "bundle",
+        name + ": is there already" +
+            (is_bundle(folder) ? "; give another name, or say that it may be replaced (--force, replace=True)"
+                               : " and is no bundle; give another name"));
+  }
+}
+
+void write_members(const fs::path& file, const WideModel& model) {
+  std::vector<at::Tensor> held;
+  std::vector<formats::PackMember> members;
+  for (const auto& member : model.member_list()) {
+    formats::PackMember packed{member.name, "member '" + member.name + "'", {}, {}};
+    for (const auto& [fqn, tensor] : member.tensors) {
+      held.push_back(tensor.detach().cpu().resolve_conj().resolve_neg().contiguous());
+      packed.entries.push_back(to_entry(fqn, held.back()));
+    }
+    members.push_back(std::move(packed));
+  }
+  formats::write_packed(file, members);
+}
+
+std::set<std::string> names_in(const Graph& graph) {
+  std::set<std::string> names;
+  for (const auto& input : graph.inputs) {
+    if (input.kind != InputKind::kUser) names.insert(input.target);
+  }
+  return names;
+}
+
+class BundleReader {
+ public:
+  BundleReader(const fs::path& folder, const LoadOptions& options)
+      : folder_(folder), in_("load", place(kManifest), kAdvice), trust_(options.trust) {
+    document_ = formats::naming_file("load", place(kManifest), [&] {
+      const formats::OpenFile file(folder_ / kManifest);
+      if (file.size() > kLargestManifest) throw formats::Fault("too large to be the list of a bundle");
+      const auto bytes = file.read(0, file.size());
+      return formats::parse_document({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    });
+    in_.check_version(document_, kBundleVersion);
+  }
+
+  Bundle read() {
+    Bundle bundle;
+    const auto name = in_.text(document_, "name");
+    const auto mode = in_.text(document_, "mode");
+    const auto known = std::ranges::find_if(kAllModes, [&](Mode one) { return wide::name(one) == mode; });
+    if (known == kAllModes.end()) in_.fail(formats::quote(mode) + " is no mode");
+    bundle.mode = *known;
+    bundle.seed = static_cast<std::uint64_t>(in_.integer(document_, "seed", 0, INT64_MAX));
+    read_model(bundle.loaded, name);
+    for (const auto& [key, plan] : in_.get(document_, "plans", json::value_t::object).items())
+      bundle.plans.emplace(key, plan_from_json(plan, place(kManifest)));
+    read_code(bundle.loaded.warnings);
+    return bundle;
+  }
+
+ private:
+  static constexpr const char* kAdvice = "make the bundle again with `widebench bundle`";
+
+  std::string place(const std::string& file) const { return formats::display_name(folder_ / file); }
+
+  Bytes file(const std::string& name) const {
+    const auto& digests = in_.get(document_, "files", json::value_t::object);
+    const auto digest = in_.text(digests, name.c_str());
+    auto bytes =
+        formats::naming_file("load", place(name), [&] { return formats::read_file(folder_ / name); });
+    if (sha256(bytes) != digest) {
+      throw Error("load",
+                  place(name) + ": is not what the bundle was written with, by its SHA-256; " + kAdvice);
+    }
+    return bytes;
+  }
+
+  void read_model(LoadedModel& loaded, const std::string& name) const {
+    auto program = file(kProgram);
+    const auto members = formats::Safetensors::parse(file(kMembers), place(kMembers));
+    const auto packed = formats::Packed::of(members, place(kMembers));
+    if (!packed) throw Error("load", place(kMembers) + ": holds no members; " + kAdvice);
+    std::set<std::string> given;
+    for (const auto& entry : members.entries()) given.insert(entry.name);
+    auto read = load_program(std::move(program), name, given);
+    const auto known = names_in(read.graph);
+    for (std::size_t i = 0; i < packed->members().size(); ++i) {
+      const auto from = packed->member(i);
+      Member member{from.name, read.tensors};
+      for (const auto& entry : from.entries) {
+        if (!known.contains(entry.name)) {
+          throw Error("load", place(kMembers) + ": has " + formats::quote(entry.name) +
+                                  ", which the program lacks; " + kAdvice);
+        }
+        member.tensors.insert_or_assign(entry.name, to_tensor(entry));
+      }
+      check_member(read.graph, member);
+      loaded.members.push_back(std::move(member));
+    }
+    loaded.graph = std::move(read.graph);
+    loaded.warnings = std::move(read.warnings);
+  }
+
+  void read_code(std::vector<std::string>& warnings) const {
+    native::Objects objects;
+    for (const auto& item : in_.get(document_, "code", json::value_t::array)) {
+      const auto name = item.is_string() ? item.get<std::string>() : std::string();
+      const bool is_digest =
+          name.size() == 64 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
+      if (!is_digest) in_.fail(formats::quote(item.dump()) + " names no code");
+      if (trust_) objects.emplace(name, file(std::string(kCode) + "/" + name));
+    }
+    const bool is_left = !trust_ && !in_.get(document_, "code", json::value_t::array).empty();
+    if (is_left && native::Compiler::of_this_machine().program.empty()) {
+      warnings.push_back(
+          formats::display_name(folder_) +
+          ": its compiled code is not used, as it would run in this process; trust it where you "
+          "know who made it (--trust)");
+    }
+    native::CodeCache::of_this_user().lend(std::move(objects));
+  }
+
+  fs::path folder_;
+  Reader in_;
+  bool trust_;
+  json document_;
+};
+
+}  // namespace
+
+bool is_bundle(const fs::path& path) {
+  std::error_code none;
+  return fs::is_regular_file(path / kManifest, none);
+}
+
+void write_bundle(const fs::path& given, std::span<const std::byte> program, const WideModel& model,
+                  bool replace) {
+  const auto folder = without_slash(given);
+  check_place(folder, replace);
+  const auto difference = architecture_difference(
+      load_program({program.begin(), program.end()}, model.graph().name, names_in(model.graph())).graph,
+      model.graph());
+  if (!difference.empty()) {
+    throw Error("bundle", "the program is another one than the model was loaded from: " + difference +
+                              "; load it again");
+  }
+  auto& cache = native::CodeCache::of_this_user();
+  try {
+    NewFolder made(folder);
+    json document{{"schema_version", kBundleVersion},
+                  {"name", model.graph().name},
+                  {"mode", name(model.options().mode)},
+                  {"seed", model.options().seed},
+                  {"plans", json::object()},
+                  {"code", json::array()},
+                  {"files", json::object()}};
+    const auto add = [&](const std::string& name, std::span<const std::byte> bytes) {
+      document["files"][name] = sha256(bytes);
+      made.write(name, bytes);
+    };
+    add(kProgram, program);
+    write_members(made.path(kMembers), model);
+    document["files"][kMembers] = sha256(formats::read_file(made.path(kMembers)));
+    for (const auto& source : model.sources()) {
+      const auto name = native::CodeCache::name_of(source);
+      const auto file = std::string(kCode) + "/" + name;
+      if (document["files"].contains(file)) continue;
+      const auto object = cache.object(source);
+      if (!object) {
+        throw Error("bundle", "the compiled code of a kernel is no longer in " + cache.folder().string() +
+                                  "; make the plan again");
+      }
+      add(file, *object);
+      document["code"].push_back(name);
+    }
+    for (const auto& [key, plan] : model.plans()) document["plans"][key] = to_json(plan);
+    made.write(kManifest, bytes_of(document.dump(1) + "\n"));
+    made.put_in_place();
+  } catch (const fs::filesystem_error& error) {
+    throw Error("write", formats::display_name(folder) + ": " + error.code().message());
+  }
+}
+
+Bundle read_bundle(const fs::path& folder, const LoadOptions& options) {
+  return BundleReader(folder, options).read();
+}
+
+}  // namespace wide
