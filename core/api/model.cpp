@@ -14,6 +14,7 @@
 #include "core/api/values.h"
 #include "core/api/versions.h"
 #include "core/aten/device.h"
+#include "core/bundle/bundle.h"
 #include "core/frontend/members.h"
 #include "core/run/tensor_memory.h"
 
@@ -130,12 +131,13 @@ Output of_all(wide::ModelOutput output, std::int64_t members) {
 class WideModel::State {
  public:
   State(wide::Graph graph, std::map<std::string, at::Tensor> file, Taken taken,
-        std::vector<std::string> load_warnings, const Config& config, bool borrowed)
+        std::vector<std::string> load_warnings, const Config& config, bool borrowed,
+        std::map<std::string, wide::StoredPlan> plans = {})
       : own(std::move(file)),
         versions(std::move(taken.versions)),
         warnings(std::move(load_warnings)),
         validate(config.validate),
-        model(std::move(graph), std::move(taken.members), options(config, borrowed)) {
+        model(std::move(graph), std::move(taken.members), options(config, borrowed, std::move(plans))) {
     note_members();
     const auto& captured = model.graph();
     for (const auto& output : captured.outputs) {
@@ -220,8 +222,10 @@ class WideModel::State {
   wide::WideModel model;
 
  private:
-  wide::BuildOptions options(const Config& config, bool borrowed) {
+  wide::BuildOptions options(const Config& config, bool borrowed,
+                             std::map<std::string, wide::StoredPlan> plans) {
     auto made = options_of(config);
+    made.plans = std::move(plans);
     made.borrowed = borrowed;
     made.tuning.progress = [this](const std::string& what) {
       if (cancelled) throw wide::Error("plan", "cancelled");
@@ -246,6 +250,20 @@ WideModel WideModel::from_files(const std::vector<std::filesystem::path>& models
     return WideModel(std::make_unique<State>(std::move(loaded.graph), std::move(own),
                                              Taken{std::move(loaded.members), {}}, std::move(loaded.warnings),
                                              config, /*borrowed=*/false));
+  });
+}
+
+WideModel WideModel::from_bundle(const std::filesystem::path& folder, bool trust_code, const Config& config) {
+  return with_errors("load", [&] {
+    auto bundle = wide::read_bundle(folder, {trust_code});
+    auto& loaded = bundle.loaded;
+    auto own = constants_of(loaded.graph, loaded.members.at(0).tensors);
+    auto given = config;
+    given.mode = name(bundle.mode);
+    given.seed = bundle.seed;
+    return WideModel(std::make_unique<State>(std::move(loaded.graph), std::move(own),
+                                             Taken{std::move(loaded.members), {}}, std::move(loaded.warnings),
+                                             given, /*borrowed=*/false, std::move(bundle.plans)));
   });
 }
 
@@ -393,6 +411,14 @@ std::string WideModel::changed() const {
 
 void WideModel::reset() {
   state_->locked("run", {}, [&](const auto&) { state_->model.reset(); });
+}
+
+void WideModel::write_bundle(const std::filesystem::path& folder, std::span<const std::byte> program,
+                             bool replace) const {
+  state_->locked("bundle", {}, [&](const auto&) {
+    state_->refuse_changed();
+    wide::write_bundle(folder, program, state_->model, replace);
+  });
 }
 
 void WideModel::cancel() {

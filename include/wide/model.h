@@ -63,6 +63,13 @@ class WideModel {
   static WideModel from_bytes(std::vector<std::byte> program, std::vector<MemberWeights> members = {},
                               const Config& config = {}, const std::string& name = "model");
 
+  /// What write_bundle() or `widebench bundle` wrote: for the shapes that were planned then, nothing is
+  /// planned or compiled. Mode and seed are the bundle's, not those of `config`. Its compiled code runs in
+  /// this process and is only taken with `trust_code`; without, it is made again where there is a compiler.
+  /// Error ("load") names a file that is not as it was written.
+  static WideModel from_bundle(const std::filesystem::path& folder, bool trust_code = false,
+                               const Config& config = {});
+
   WideModel(WideModel&&) noexcept;
   WideModel& operator=(WideModel&&) noexcept;
   ~WideModel();
@@ -100,6 +107,12 @@ class WideModel {
   std::string changed() const;
   /// Buffers as loaded, random streams from their seeds.
   void reset();
+
+  /// Writes all members as they were loaded, and the plans and compiled code of all shapes prepared, as a
+  /// folder, whole or not at all. `program` is the .pt2 file that the model was made of. What is there is
+  /// only replaced if it is a bundle and `replace` says so. Error ("bundle", "pack", "write").
+  void write_bundle(const std::filesystem::path& folder, std::span<const std::byte> program,
+                    bool replace = false) const;
 
   /// Ends a prepare() or forward() that is planning on another thread, which then throws Error ("plan").
   void cancel();

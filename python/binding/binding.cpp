@@ -113,6 +113,22 @@ std::tuple<std::int64_t, Strings, Strings> open_files(const Strings& models, con
   });
 }
 
+std::tuple<std::int64_t, Strings, Strings> open_bundle(const std::string& folder, bool trust_code,
+                                                       const std::string& tuning, double seconds,
+                                                       bool costs_on_disk, const std::string& strategy,
+                                                       bool snapshots) {
+  return with_errors([&] {
+    auto model = widebench::WideModel::from_bundle(
+        folder, trust_code, config_of("default", tuning, seconds, costs_on_disk, strategy, 0, snapshots));
+    auto names = model.names(), warnings = model.warnings();
+    return std::tuple(keep(std::move(model)), std::move(names), std::move(warnings));
+  });
+}
+
+void write_bundle(std::int64_t handle, const at::Tensor& program, const std::string& folder, bool replace) {
+  with_errors([&] { find(handle)->write_bundle(folder, bytes_of(program), replace); });
+}
+
 /// What a compiler that has seen the fake outputs counts on: dense, in memory of its own.
 at::Tensor as_faked(const at::Tensor& output, const Tensors& inputs) {
   const bool input =
@@ -318,6 +334,11 @@ TORCH_LIBRARY(widebench, m) {
       "open_files(str[] models, str[] checkpoints, str mode, str tuning, float seconds, bool costs_on_disk, "
       "str strategy, int seed, bool snapshots) -> (int, str[], str[])",
       &open_files);
+  m.def(
+      "open_bundle(str folder, bool trust_code, str tuning, float seconds, bool costs_on_disk, str strategy, "
+      "bool snapshots) -> (int, str[], str[])",
+      &open_bundle);
+  m.def("write_bundle(int model, Tensor program, str folder, bool replace) -> ()", &write_bundle);
   m.def("destroy(int model) -> ()", &forget);
   // Random models draw anew in every call: two equal calls are not one.
   m.def("forward(int model, Tensor[] inputs, bool[] mapped, bool compiled) -> Tensor[]",

@@ -16,8 +16,8 @@ from ._apart import Apart
 from ._errors import Error
 from ._library import use_pooled_memory
 from ._config import Builder, Config, builder
-from ._compile import compile, from_files
+from ._compile import compile, from_bundle, from_files
 from ._wide import Wide
 from . import reduce
 
-__all__ = ["Apart", "Builder", "Config", "Error", "Wide", "builder", "compile", "from_files", "reduce", "use_pooled_memory"]
+__all__ = ["Apart", "Builder", "Config", "Error", "Wide", "builder", "compile", "from_bundle", "from_files", "reduce", "use_pooled_memory"]

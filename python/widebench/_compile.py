@@ -1,5 +1,6 @@
-"""`compile` and `from_files`: wide models of modules and of files."""
+"""`compile`, `from_files` and `from_bundle`: wide models of modules and of files."""
 import dataclasses
+import json
 import os
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -108,12 +109,7 @@ def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: t
     del models, brought
     wide._set_in_dims(in_dims, kwargs_in_dims, tuple(example_args), example_kwargs)
     wide._example = wide._example_inputs(tuple(example_args), example_kwargs)
-    wide._prepare(wide._example, progress)
-    if config.validate:
-        proof = wide.verify()
-        if not proof.passed:
-            worst = next(check for check in proof.checks if not check.passed)
-            raise Error("prove", f"member '{worst.member}': {worst.what}: {worst.text}; build with strategy='sequential'", worst.member)
+    _build(wide, progress)
     return wide
 
 
@@ -148,19 +144,77 @@ def from_files(model: str | os.PathLike[str], checkpoints: Iterable[str | os.Pat
     with translating():  # the library's reader checks the file; what is read of it below is known to be sound
         handle, names, warnings_ = ops.open_files([os.fspath(model)], [os.fspath(one) for one in checkpoints], *config._options())
     _warn(warnings_)
+    return _called_with(_of_file(handle, model, names, config), example_args, example_kwargs, in_dims, kwargs_in_dims, progress)
+
+
+def from_bundle(folder: str | os.PathLike[str], example_args: tuple[Any, ...] | torch.Tensor | None = None,
+                example_kwargs: Mapping[str, Any] | None = None, *, trust_code: bool = False, config: Config | Preset | None = None,
+                in_dims: Any = None, kwargs_in_dims: Mapping[str, Any] | None = None) -> "Wide":
+    """A wide model as ``wide.save_bundle(folder)`` or ``widebench bundle`` wrote it.
+
+    For the shapes that were planned then, nothing is measured, planned or compiled again.
+
+    Parameters
+    ----------
+    folder : path
+        The bundle.
+    example_args, example_kwargs : optional
+        What one member is called with; the model is then built for these shapes at once.
+    trust_code : bool
+        Take its compiled code, which runs in this process: only where you know who made it. Without, code is compiled
+        here where there is a compiler, else operators run one by one or tile by tile.
+    config, in_dims, kwargs_in_dims
+        As in `compile`; mode and seed are the bundle's.
+
+    Returns
+    -------
+    Wide
+        It cannot `unpack()`, as a bundle holds no class.
+
+    Raises
+    ------
+    Error
+        ``"load"``: it is no bundle, or a file in it is not as it was written; ``place`` is the file.
+    """
+    config = _config(config, None)
+    _, tuning, seconds, cost_file, strategy, _, snapshots = config._options()
+    with translating():
+        handle, names, warnings_ = ops.open_bundle(os.fspath(folder), trust_code, tuning, seconds, cost_file, strategy, snapshots)
+    _warn(warnings_)
+    with open(os.path.join(folder, "bundle.json"), encoding="utf-8") as file:
+        made = json.load(file)
+    config = _config(dataclasses.replace(config, mode=made["mode"], seed=made["seed"]), None)
+    wide = _of_file(handle, os.path.join(folder, "model.pt2"), names, config)
+    return _called_with(wide, example_args, example_kwargs, in_dims, kwargs_in_dims, None)
+
+
+def _of_file(handle, model, names, config):
     try:
         with open(model, "rb") as file:
             program = Program(bytearray(file.read()))
     except BaseException:
         ops.destroy(handle)
         raise
-    wide = Wide(_handle=handle, _program=program, _names=list(names), _config=config, _skeleton=None)
-    args = (example_args,) if isinstance(example_args, torch.Tensor) else example_args
-    wide._set_in_dims(in_dims, kwargs_in_dims, args, example_kwargs or {})
+    return Wide(_handle=handle, _program=program, _names=list(names), _config=config, _skeleton=None)
+
+
+def _called_with(wide, args, kwargs, in_dims, kwargs_in_dims, progress):
+    args = (args,) if isinstance(args, torch.Tensor) else args
+    wide._set_in_dims(in_dims, kwargs_in_dims, args, kwargs or {})
     if args is not None:
-        wide._example = wide._example_inputs(tuple(args), dict(example_kwargs or {}))
-        wide._prepare(wide._example, progress)
+        wide._example = wide._example_inputs(tuple(args), dict(kwargs or {}))
+        _build(wide, progress)
     return wide
+
+
+def _build(wide, progress):
+    wide._prepare(wide._example, progress)
+    if not wide.config.validate:
+        return
+    proof = wide.verify()
+    if not proof.passed:
+        worst = next(check for check in proof.checks if not check.passed)
+        raise Error("prove", f"member '{worst.member}': {worst.what}: {worst.text}; build with strategy='sequential'", worst.member)
 
 
 def _warn(lines):

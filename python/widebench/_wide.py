@@ -25,7 +25,7 @@ _forward_few = ops.forward_few.default._op
 
 
 class Wide(Fleet, torch.nn.Module):
-    """N members as one module, made by `compile` or `from_files`.
+    """N members as one module, made by `compile`, `from_files` or `from_bundle`.
 
     Called as a member is, it gives the member's own output structure; every tensor of it is ``[N, ...]``. Outputs are
     ordinary tensors that require no gradient. Calls from several threads wait for each other; two wide models run side
@@ -190,6 +190,15 @@ class Wide(Fleet, torch.nn.Module):
         found = []
         interruptible(lambda: found.extend(ops.prove(self._handle, tensors, self._mapped)), self._handle)
         return Proof.of(*found)
+
+    def save_bundle(self, folder: str | os.PathLike[str], *, replace: bool = False) -> None:
+        """Writes members, plans and compiled code of all shapes that were built as a folder for `from_bundle`.
+
+        Members are written as they were taken in, so that written buffers begin anew. The folder is written whole or not
+        at all; what is there is only replaced if it is a bundle and `replace` is set.
+        """
+        with translating():
+            ops.write_bundle(self._handle, self._program.data, os.fspath(folder), replace)
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What runs wide and how, as an `Explanation` with ``text``, ``rows`` and, in a notebook, a table."""

@@ -117,6 +117,27 @@ INSTANTIATE_TEST_SUITE_P(Corpus, Api,
                                          "mutating_buffer", "dict_output"),
                          [](const auto& name) { return std::string(name.param); });
 
+TEST(Api, ABundleGivesWhatTheModelGave) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("widebench-api-" + std::to_string(::getpid()));
+  auto model = opened("minigpt_dynamic", {.mode = "reduce-overhead", .tuning = widebench::Tuning::kEstimate});
+  const auto inputs = inputs_for(model);
+  const auto expected = model.forward(inputs);
+  model.write_bundle(folder, program("minigpt_dynamic"));
+  EXPECT_EQ(stage_of([&] { model.write_bundle(folder, program("minigpt_dynamic")); }), "bundle");
+  EXPECT_EQ(stage_of([&] { model.write_bundle(folder, program("mlp"), true); }), "bundle");
+  auto again = WideModel::from_bundle(folder, true);
+  EXPECT_EQ(again.names(), model.names());
+  EXPECT_TRUE(at::equal(again.forward(inputs)[0].tensor, expected[0].tensor));
+  EXPECT_TRUE(again.prove(inputs).passed());
+  again.replace_members(members_of(model));
+  EXPECT_TRUE(at::equal(again.forward(inputs)[0].tensor, expected[0].tensor));
+  std::ofstream(folder / "bundle.json") << "{";
+  EXPECT_EQ(stage_of([&] { WideModel::from_bundle(folder); }), "load");
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(stage_of([&] { WideModel::from_bundle(folder); }), "load");
+}
+
 TEST(Api, WeightsWrittenInPlaceAreNoticed) {
   auto members = members_of(opened("mlp"));
   auto model = WideModel::from_bytes(program("mlp"), members, Config::fast());
