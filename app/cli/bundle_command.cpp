@@ -46,9 +46,10 @@ int run(const Context& context, const BundleArguments& options) {
                    {"mode", name(model.options().mode)},
                    {"kernels", kernels}});
   }
-  context.human() << fmt::format("{} members, {} plan{}, {} compiled kernels, mode {}\nwritten to {}\n",
-                                 model.members(), model.builds(), model.builds() == 1 ? "" : "s", kernels,
-                                 name(model.options().mode), options.output);
+  const auto s = [](auto count) { return count == 1 ? "" : "s"; };
+  context.human() << fmt::format("{} member{}, {} plan{}, {} compiled kernel{}, mode {}\nwritten to {}\n",
+                                 model.members(), s(model.members()), model.builds(), s(model.builds()),
+                                 kernels, s(kernels), name(model.options().mode), options.output);
   return app::kExitDone;
 }
 

@@ -29,8 +29,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr int kBundleVersion = 1;
 constexpr std::uintmax_t kLargestManifest = 256 << 20;
-constexpr const char *kManifest = "bundle.json", *kProgram = "model.pt2", *kMembers = "members.safetensors",
-                     *kCode = "code";
+constexpr const char *kManifest = "bundle.json", *kCode = "code";
 
 std::string sha256(std::span<const std::byte> bytes) {
   return formats::Sha256().add(bytes).hex();
@@ -157,10 +156,10 @@ class BundleReader {
   }
 
   void read_model(LoadedModel& loaded, const std::string& name) const {
-    auto program = file(kProgram);
-    const auto members = formats::Safetensors::parse(file(kMembers), place(kMembers));
-    const auto packed = formats::Packed::of(members, place(kMembers));
-    if (!packed) throw Error("load", place(kMembers) + ": holds no members; " + kAdvice);
+    auto program = file(kBundleProgram);
+    const auto members = formats::Safetensors::parse(file(kBundleMembers), place(kBundleMembers));
+    const auto packed = formats::Packed::of(members, place(kBundleMembers));
+    if (!packed) throw Error("load", place(kBundleMembers) + ": holds no members; " + kAdvice);
     std::set<std::string> given;
     for (const auto& entry : members.entries()) given.insert(entry.name);
     auto read = load_program(std::move(program), name, given);
@@ -170,7 +169,7 @@ class BundleReader {
       Member member{from.name, read.tensors};
       for (const auto& entry : from.entries) {
         if (!known.contains(entry.name)) {
-          throw Error("load", place(kMembers) + ": has " + formats::quote(entry.name) +
+          throw Error("load", place(kBundleMembers) + ": has " + formats::quote(entry.name) +
                                   ", which the program lacks; " + kAdvice);
         }
         member.tensors.insert_or_assign(entry.name, to_tensor(entry));
@@ -239,9 +238,9 @@ void write_bundle(const fs::path& given, std::span<const std::byte> program, con
       document["files"][name] = sha256(bytes);
       made.write(name, bytes);
     };
-    add(kProgram, program);
-    write_members(made.path(kMembers), model);
-    document["files"][kMembers] = sha256(formats::read_file(made.path(kMembers)));
+    add(kBundleProgram, program);
+    write_members(made.path(kBundleMembers), model);
+    document["files"][kBundleMembers] = sha256(formats::read_file(made.path(kBundleMembers)));
     for (const auto& source : model.sources()) {
       const auto name = native::CodeCache::name_of(source);
       const auto file = std::string(kCode) + "/" + name;

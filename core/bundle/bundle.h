@@ -13,6 +13,8 @@
 
 namespace wide {
 
+inline constexpr const char *kBundleProgram = "model.pt2", *kBundleMembers = "members.safetensors";
+
 /// What lies in a bundle; README.md says in which files.
 struct Bundle {
   LoadedModel loaded;

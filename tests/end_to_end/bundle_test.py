@@ -82,6 +82,9 @@ class Bundles(unittest.TestCase):
         self.command("test", "--model", self.bundle)
         self.assertIn("leave --mode out", self.command("test", "--model", self.bundle, "--mode", "eager", code=2).stderr)
         self.assertIn("--weights", self.command("test", "--model", self.bundle, "--weights", *program.seeds(MODEL), code=2).stderr)
+        self.command("export", "--model", self.bundle, "--inputs", GOLDEN, "-o", self.folder / "out")
+        exported = json.loads((self.folder / "out/model.json").read_text())
+        self.assertEqual((len(exported["weights"]), exported["model"]), (len(program.seeds(MODEL)), str(self.bundle / "model.pt2")))
         done = self.command("benchmark", "--model", self.bundle, "--inputs", GOLDEN, "-p", "ci", "--db", self.folder / "r.db", "--json")
         self.assertEqual(json.loads(done.stdout)["cases"][0]["subject"], "fleet.wide")
 
