@@ -111,6 +111,7 @@ void parse_program(const Json& json, ExportedProgram& program, ProgramParsing& p
   const Json& signature = member(module, "signature");
   program.inputs = parse_input_specs(signature, program.graph, parsing);
   program.outputs = parse_output_specs(signature, program.graph, parsing);
+  take_out_tokens(program);
   check_written(program);
   program.ranges = parse_ranges(member(json, "range_constraints"));
   parse_guards(json, program);

@@ -95,7 +95,7 @@ struct NamedArgument {
 struct ProgramNode {
   std::string target;  ///< "torch.ops.aten.linear.default", "_operator.mul", …
   std::string name;
-  std::vector<NamedArgument> inputs;  ///< arguments at their default are absent
+  std::vector<NamedArgument> inputs;  ///< arguments at their default are absent; without a name by place
   std::vector<Argument> outputs;      ///< TensorName, SymbolName, None, or a list of those
   std::string module_path;            ///< innermost module of nn_module_stack, "" at the root
 };
@@ -109,7 +109,14 @@ struct Subgraph {
 };
 
 struct InputSpec {
-  enum class Kind : std::uint8_t { kUserInput, kParameter, kBuffer, kTensorConstant, kConstantInput };
+  enum class Kind : std::uint8_t {
+    kUserInput,
+    kParameter,
+    kBuffer,
+    kTensorConstant,
+    kConstantInput,
+    kToken,  ///< while a file is read; none is left in a program
+  };
   Kind kind;
   Argument argument;       ///< TensorName or SymbolName in the graph; for kConstantInput the constant itself
   std::string target;      ///< fqn of the parameter, buffer or constant
@@ -124,6 +131,7 @@ struct OutputSpec {
     kLoss,  ///< of a training step, as the gradients are
     kParameterGradient,
     kUserInputGradient,
+    kToken,  ///< as that of an input
   };
   Kind kind;
   Argument argument;

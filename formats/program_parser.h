@@ -36,6 +36,9 @@ std::vector<InputSpec> parse_input_specs(const Json& signature, const Subgraph& 
 std::vector<OutputSpec> parse_output_specs(const Json& signature, const Subgraph& graph,
                                            ProgramParsing& parsing);
 
+/// program_tokens.cpp. The program without effect tokens, its graph's order says the same.
+void take_out_tokens(ExportedProgram& program);
+
 /// program_weights.cpp. The tensors of `<root>/data/<folder>/<config>`, their members read and verified.
 std::map<std::string, StoredTensor> read_stored_tensors(const Archive& archive, const std::string& folder,
                                                         const std::string& config,

@@ -37,6 +37,7 @@ InputSpec parse_input_spec(const Json& json, ProgramParsing& parsing) {
     return {Kind::kTensorConstant, tensor_of(spec), target_of(spec, "tensor_constant_name")};
   if (tag == "constant_input")
     return {Kind::kConstantInput, parse_argument(member(spec, "value"), parsing, 0), target_of(spec, "name")};
+  if (tag == "token") return {Kind::kToken, tensor_of(spec), ""};
   refuse_kind(tag, "an input");
 }
 
@@ -55,6 +56,7 @@ OutputSpec parse_output_spec(const Json& json, ProgramParsing& parsing) {
     return {Kind::kParameterGradient, tensor_of(spec), target_of(spec, "parameter_name")};
   if (tag == "gradient_to_user_input")
     return {Kind::kUserInputGradient, tensor_of(spec), target_of(spec, "user_input_name")};
+  if (tag == "token") return {Kind::kToken, tensor_of(spec), ""};
   refuse_kind(tag, "an output");
 }
 

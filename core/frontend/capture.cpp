@@ -92,6 +92,8 @@ class Capture {
         case formats::InputSpec::Kind::kConstantInput:
           ++place;
           continue;  // already written into the nodes
+        case formats::InputSpec::Kind::kToken:
+          continue;  // none is left
       }
       if (const auto* tensor = std::get_if<formats::TensorName>(&spec.argument.value)) {
         names_[tensor->name] = fresh(program_.graph, tensor->name, true);
@@ -222,8 +224,10 @@ class Capture {
     const auto& schema = op->schema();
     std::vector<bool> given(schema.arguments().size(), false);
     result.arguments.resize(schema.arguments().size());
-    for (const auto& input : node.inputs) {
-      const auto index = argument_index(schema, input.name);
+    for (std::size_t place = 0; place < node.inputs.size(); ++place) {
+      const auto& input = node.inputs[place];
+      const bool by_place = input.name.empty() && place < given.size();
+      const auto index = by_place ? std::optional(place) : argument_index(schema, input.name);
       if (!index)
         refuse(node, "has an argument '" + input.name + "' that the operator's schema does not know");
       if (given[*index]) refuse(node, "gives the argument '" + input.name + "' twice");

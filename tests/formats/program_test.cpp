@@ -215,7 +215,7 @@ TEST(ProgramSignature, LossAndGradientsAreOutputsOtherKindsAreRefusedByName) {
     }));
   };
   const EditableJson tensor = {{"name", "linear_1"}};
-  EXPECT_THAT(output("token", {{"arg", tensor}}), HasSubstr("'token' is not supported"));
+  EXPECT_THAT(output("custom_obj", {{"arg", tensor}}), HasSubstr("'custom_obj' is not supported"));
   const auto kind = [&](const char* tag, EditableJson spec) {
     const auto program = parsed(mlp([&](EditableJson& j) {
       j["graph_module"]["signature"]["output_specs"][0] = {{tag, std::move(spec)}};
@@ -227,6 +227,49 @@ TEST(ProgramSignature, LossAndGradientsAreOutputsOtherKindsAreRefusedByName) {
             OutputSpec::Kind::kParameterGradient);
   EXPECT_EQ(kind("gradient_to_user_input", {{"arg", tensor}, {"user_input_name", "x"}}),
             OutputSpec::Kind::kUserInputGradient);
+}
+
+TEST(ProgramSignature, EffectTokensAreTakenOut) {
+  const auto wrapped = [](EditableJson op) {
+    return mlp([&](EditableJson& j) {
+      auto& module = j["graph_module"];
+      auto& graph = module["graph"];
+      const EditableJson in = {{"as_tensor", {{"name", "token"}}}},
+                         out = {{"as_tensor", {{"name", "token_1"}}}};
+      auto& described = graph["tensor_values"];
+      described["token"] = described["token_1"] = described["linear_1"];
+      graph["inputs"].insert(graph["inputs"].begin(), in);
+      graph["outputs"].insert(graph["outputs"].begin(), out);
+      auto& signature = module["signature"];
+      const auto spec = [](const char* name) {
+        EditableJson token;
+        token["token"]["arg"]["name"] = name;
+        return token;
+      };
+      signature["input_specs"].insert(signature["input_specs"].begin(), spec("token"));
+      signature["output_specs"].insert(signature["output_specs"].begin(), spec("token_1"));
+      const auto argument = [](EditableJson value) {
+        return EditableJson{{"name", ""}, {"arg", std::move(value)}, {"kind", 1}};
+      };
+      EditableJson node = {{"target", "torch.ops.higher_order.with_effects"},
+                           {"inputs", {argument(in), argument(std::move(op)), argument({{"as_int", 3}})}},
+                           {"outputs", {out, {{"as_none", true}}}},
+                           {"metadata", EditableJson::object()},
+                           {"name", "with_effects"}};
+      graph["nodes"].insert(graph["nodes"].begin(), std::move(node));
+    });
+  };
+  const auto plain = parsed(mlp([](EditableJson&) {}));
+  const auto program = parsed(wrapped({{"as_operator", "torch.ops.aten.sym_constrain_range.default"}}));
+  EXPECT_EQ(program.inputs.size(), plain.inputs.size());
+  EXPECT_EQ(program.graph.inputs.size(), plain.graph.inputs.size());
+  EXPECT_EQ(program.outputs.size(), plain.outputs.size());
+  const auto& node = program.graph.nodes.at(0);
+  EXPECT_EQ(node.target, "torch.ops.aten.sym_constrain_range.default");
+  ASSERT_EQ(node.inputs.size(), 1u);
+  EXPECT_EQ(std::get<std::int64_t>(node.inputs[0].value.value), 3);
+  EXPECT_TRUE(node.outputs.empty());
+  EXPECT_THAT(refusal(wrapped({{"as_int", 1}})), HasSubstr("wants a token and an operator"));
 }
 
 TEST(ProgramSignature, WrittenIsOnlyWhatTheGraphWasGiven) {
