@@ -17,6 +17,7 @@
 #include "core/passes/placement.h"
 #include "core/passes/specialize.h"
 #include "core/run/listing.h"
+#include "core/run/tensor_memory.h"
 #include "core/strategy/member_fault.h"
 #include "core/strategy/sequential.h"
 #include "core/strategy/shared_constants.h"
@@ -24,6 +25,8 @@
 
 namespace wide {
 namespace {
+
+constexpr std::int64_t kMuchMemory = 16 << 20;  // of weights: packing them leaves as much for the allocator
 
 std::string shape_key(std::span<const ModelInput> inputs) {
   std::string key;
@@ -272,6 +275,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   const double tuning = elapsed() - before;
   drawing.reset();
   settle_weights();
+  if (weight_bytes() > kMuchMemory) return_free_memory();
   pipeline.note("widen", elapsed(), [&] { return print(optimized, planned.plan); });
   pipeline.note("compile", elapsed(), [&] {
     return std::to_string(planned.execution.instructions()) + " instructions; " +

@@ -233,6 +233,7 @@ class AutoPlanner {
       if (tuner_.options().progress)
         tuner_.options().progress(describe(schedule, request_.parts.members, device()));
       auto plans = first_plans(schedule);
+      if (has_much_) return_free_memory();  // of operands that its operators were timed on
       const ScheduleOption option{schedule, predicted(schedule, plans), 0};
       options_.push_back(option);
       if (!all.empty() && !worth_building(schedule, option.predicted)) continue;
