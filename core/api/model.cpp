@@ -11,8 +11,8 @@
 #include <set>
 #include <utility>
 
+#include "core/api/taken.h"
 #include "core/api/values.h"
-#include "core/api/versions.h"
 #include "core/aten/device.h"
 #include "core/bundle/bundle.h"
 #include "core/frontend/members.h"
@@ -33,62 +33,6 @@ std::vector<wide::ModelInput> inputs_of(std::span<const Input> given) {
     inputs.push_back({tensor, input.mapped});
   }
   return inputs;
-}
-
-struct Taken {
-  std::vector<wide::Member> members;
-  Versions versions;
-};
-
-std::set<std::string> names_in(const wide::Graph& graph) {
-  std::set<std::string> names;
-  for (const auto& input : graph.inputs) {
-    if (input.kind != wide::InputKind::kUser) names.insert(input.target);
-  }
-  return names;
-}
-
-// What a member does not bring is the file's.
-void take(Taken& taken, const wide::Graph& graph, const std::set<std::string>& known,
-          const std::map<std::string, at::Tensor>& file, const MemberWeights& given) {
-  wide::Member member{given.name, file};
-  for (const auto& [fqn, own] : given.tensors) {
-    const at::Tensor& tensor = own;
-    if (!known.contains(fqn)) {
-      throw wide::Error("load", "member '" + given.name + "' has the tensor '" + fqn +
-                                    "', which the model lacks; give members of one architecture");
-    }
-    if (!tensor.defined())
-      throw wide::Error("load", "member '" + given.name + "', tensor '" + fqn + "': is no tensor; give one");
-    if (!tensor.is_cpu()) {
-      throw wide::Error("load", "member '" + given.name + "', tensor '" + fqn + "': lies on " +
-                                    tensor.device().str() +
-                                    "; models run on the CPU here, move the members there");
-    }
-    taken.versions.watch(given.name, fqn, tensor);
-    member.tensors.insert_or_assign(fqn, tensor.detach());
-  }
-  check_member(graph, member);
-  taken.members.push_back(std::move(member));
-}
-
-void check_names(const std::vector<wide::Member>& members) {
-  std::set<std::string> seen;
-  for (const auto& member : members) {
-    if (!seen.insert(member.name).second)
-      throw wide::Error("load", "two members have the name '" + member.name + "'; give each its own");
-  }
-}
-
-// What a replaced member need not bring: a checkpoint holds no constants.
-std::map<std::string, at::Tensor> constants_of(const wide::Graph& graph,
-                                               const std::map<std::string, at::Tensor>& tensors) {
-  std::map<std::string, at::Tensor> constants;
-  for (const auto& input : graph.inputs) {
-    if (input.kind != wide::InputKind::kConstant && input.persistent) continue;
-    if (const auto found = tensors.find(input.target); found != tensors.end()) constants.insert(*found);
-  }
-  return constants;
 }
 
 /// The same memory as a tensor that autograd may save: passes run in inference mode.
@@ -278,7 +222,7 @@ WideModel WideModel::from_bytes(std::vector<std::byte> program, std::vector<Memb
     if (members.empty()) members.push_back({name, {}});
     // A tensor that only some bring is no longer read from the file: check_member() says who lacks it.
     Taken taken;
-    const auto known = names_in(loaded.graph);
+    const auto known = tensor_names(loaded.graph);
     for (const auto& member : members) take(taken, loaded.graph, known, loaded.tensors, member);
     check_names(taken.members);
     return WideModel(std::make_unique<State>(std::move(loaded.graph), std::move(loaded.tensors),
@@ -382,7 +326,7 @@ std::map<std::string, Tensor> WideModel::weights(std::int64_t member) const {
 void WideModel::replace_members(std::vector<MemberWeights> members) {
   state_->locked("load", {}, [&](const auto&) {
     auto& model = state_->model;
-    const auto known = names_in(model.graph());
+    const auto known = tensor_names(model.graph());
     Taken taken;
     for (const auto& given : members) {
       if (!given.same_as) {

@@ -1,6 +1,7 @@
 #include "core/bundle/bundle.h"
 
 #include <ATen/ATen.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -39,13 +40,44 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-// Written beside its place, and put there at the end; goes with this object if it never was.
+// "a/b/" is "a/b".
+fs::path without_slash(const fs::path& folder) {
+  return folder.has_filename() ? folder : folder.parent_path();
+}
+
+// Nothing but a bundle, and only if asked, makes place for another.
+void check_place(const fs::path& folder, bool replace) {
+  std::error_code none;
+  const auto there = fs::symlink_status(folder, none).type();
+  if (there == fs::file_type::not_found) return;
+  const auto name = formats::display_name(folder);
+  if (there != fs::file_type::directory || !is_bundle(folder))
+    throw Error("bundle", name + ": is there already and is no bundle; give another name");
+  if (!replace) {
+    throw Error("bundle", name +
+                              ": is there already; give another name, or say that it may be replaced "
+                              "(--force, replace=True)");
+  }
+  const std::set<std::string> own{kManifest, kBundleProgram, kBundleMembers, kCode};
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (own.contains(entry.path().filename())) continue;
+    throw Error("bundle", formats::display_name(entry.path()) +
+                              ": is no part of the bundle that is to be replaced; move it elsewhere");
+  }
+}
+
+// Written beside its place, under a name that nobody has, and put there at the end; goes with this object if
+// it never was.
 class NewFolder {
  public:
-  explicit NewFolder(fs::path place) : place_(std::move(place)), beside_(place_) {
-    beside_ += ".part";
-    fs::remove_all(beside_);
-    fs::create_directories(beside_ / kCode);
+  explicit NewFolder(fs::path place) : place_(std::move(place)) {
+    if (place_.has_parent_path()) fs::create_directories(place_.parent_path());
+    for (int attempt = 0; beside_.empty(); ++attempt) {
+      auto name = place_;
+      name += "." + std::to_string(::getpid()) + "." + std::to_string(attempt);
+      if (fs::create_directory(name)) beside_ = name;
+    }
+    fs::create_directory(beside_ / kCode);
   }
   ~NewFolder() {
     std::error_code ignored;
@@ -54,39 +86,24 @@ class NewFolder {
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
 
-  void write(const std::string& name, std::span<const std::byte> bytes) const {
-    formats::naming_file("write", formats::display_name(beside_ / name),
-                         [&] { formats::replace_file(beside_ / name, std::array{bytes}); });
-  }
   fs::path path(const std::string& name) const { return beside_ / name; }
+  void write(const std::string& name, std::span<const std::byte> bytes) const {
+    formats::naming_file("write", formats::display_name(place_ / name),
+                         [&] { formats::replace_file(path(name), std::array{bytes}); });
+  }
+  // What was there is only removed when the new one stands in its place.
   void put_in_place() {
-    fs::remove_all(place_);
+    auto before = beside_;
+    before += ".before";
+    const bool replaces = fs::exists(place_);
+    if (replaces) fs::rename(place_, before);
     fs::rename(beside_, place_);
-    beside_.clear();
+    beside_ = replaces ? before : fs::path();
   }
 
  private:
   fs::path place_, beside_;
 };
-
-// "a/b/" is "a/b".
-fs::path without_slash(const fs::path& folder) {
-  return folder.has_filename() ? folder : folder.parent_path();
-}
-
-void check_place(const fs::path& folder, bool replace) {
-  std::error_code none;
-  const auto there = fs::symlink_status(folder, none).type();
-  if (there == fs::file_type::not_found) return;
-  const auto name = formats::display_name(folder);
-  if (!replace || there != fs::file_type::directory || !is_bundle(folder)) {
-    throw Error(
-        "bundle",
-        name + ": is there already" +
-            (is_bundle(folder) ? "; give another name, or say that it may be replaced (--force, replace=True)"
-                               : " and is no bundle; give another name"));
-  }
-}
 
 void write_members(const fs::path& file, const WideModel& model) {
   std::vector<at::Tensor> held;
@@ -100,14 +117,6 @@ void write_members(const fs::path& file, const WideModel& model) {
     members.push_back(std::move(packed));
   }
   formats::write_packed(file, members);
-}
-
-std::set<std::string> names_in(const Graph& graph) {
-  std::set<std::string> names;
-  for (const auto& input : graph.inputs) {
-    if (input.kind != InputKind::kUser) names.insert(input.target);
-  }
-  return names;
 }
 
 class BundleReader {
@@ -163,7 +172,7 @@ class BundleReader {
     std::set<std::string> given;
     for (const auto& entry : members.entries()) given.insert(entry.name);
     auto read = load_program(std::move(program), name, given);
-    const auto known = names_in(read.graph);
+    const auto known = tensor_names(read.graph);
     for (std::size_t i = 0; i < packed->members().size(); ++i) {
       const auto from = packed->member(i);
       Member member{from.name, read.tensors};
@@ -218,7 +227,7 @@ void write_bundle(const fs::path& given, std::span<const std::byte> program, con
   const auto folder = without_slash(given);
   check_place(folder, replace);
   const auto difference = architecture_difference(
-      load_program({program.begin(), program.end()}, model.graph().name, names_in(model.graph())).graph,
+      load_program({program.begin(), program.end()}, model.graph().name, tensor_names(model.graph())).graph,
       model.graph());
   if (!difference.empty()) {
     throw Error("bundle", "the program is another one than the model was loaded from: " + difference +

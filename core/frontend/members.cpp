@@ -302,6 +302,14 @@ std::string architecture_difference(const Graph& a, const Graph& b) {
   return x == y ? "" : first_difference(x, y);
 }
 
+std::set<std::string> tensor_names(const Graph& graph) {
+  std::set<std::string> names;
+  for (const auto& input : graph.inputs) {
+    if (input.kind != InputKind::kUser) names.insert(input.target);
+  }
+  return names;
+}
+
 void check_member(const Graph& graph, const Member& member) {
   for (const auto& input : graph.inputs) {
     if (input.kind == InputKind::kUser) continue;

@@ -52,6 +52,9 @@ LoadedProgram load_program(std::vector<std::byte> file, const std::string& name,
 /// The first line in which two graphs differ, both sides of it; empty where they are one architecture.
 std::string architecture_difference(const Graph& a, const Graph& b);
 
+/// Names of all tensors that a member of the graph has.
+std::set<std::string> tensor_names(const Graph& graph);
+
 /// Throws wide::Error ("load") naming the tensor, with both sides, where the member lacks one that the graph
 /// names or has it in another shape or dtype.
 void check_member(const Graph& graph, const Member& member);

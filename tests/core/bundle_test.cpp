@@ -159,6 +159,9 @@ TEST(Bundle, ReplacesNothingButABundleAndOnlyIfAsked) {
   const auto fewer = corpus_model("mlp", 2);
   write_bundle(folder / "b", bytes, fewer, true);
   EXPECT_EQ(read_bundle(folder / "b").loaded.members.size(), 2u);
+  folder.write("b/notes", "of years");
+  expect_error([&] { write_bundle(folder / "b", bytes, model, true); }, "bundle", {"b/notes", "no part"});
+  EXPECT_TRUE(fs::exists(folder / "b/notes"));
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder.path())) names.push_back(entry.path().filename());
   EXPECT_THAT(names, testing::UnorderedElementsAre("mine", "file", "b"));
