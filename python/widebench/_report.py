@@ -1,6 +1,7 @@
 """What `Wide` answers about itself, as values."""
 import dataclasses
 import html
+import os
 import random
 import statistics
 import time
@@ -12,6 +13,7 @@ from . import _svg
 from ._errors import Error
 
 _SHOWN = 12  # nodes in a plot
+_MOST_BY_OTHERS = 0.1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,9 +146,20 @@ class Benchmark:
     ----------
     times : dict
         Seconds for a pass of all members, one number a round, by contender.
+    others : float
+        What part of all processors' time other processes took meanwhile, from 0 to 1. Beyond 0.1 the ratios say little: a
+        contender that waits for its second thread waits for them, too.
     """
 
     times: dict[str, list[float]]
+    others: float = 0.0
+
+    @property
+    def remark(self) -> str:
+        """What speaks against these times, in a line; empty where nothing does."""
+        if self.others <= _MOST_BY_OTHERS:
+            return ""
+        return f"other processes took {100 * self.others:.0f} % of the processors meanwhile: measure again on an idle machine"
 
     def speedup(self, rival: str) -> tuple[float, float, float]:
         """How many times faster than the rival: median over rounds, and the 95 % interval of that median by bootstrap."""
@@ -162,7 +175,7 @@ class Benchmark:
             if rival != "wide":
                 lines.append(f"{rival:<{width}}  {statistics.median(self.times[rival]) * 1e6:10.1f} us   wide is "
                              "{:.2f}x [{:.2f}, {:.2f}]".format(*self.speedup(rival)))
-        return "\n".join(lines)
+        return "\n".join(lines + [self.remark] * bool(self.remark))
 
     @property
     def svg(self) -> str:
@@ -174,7 +187,7 @@ class Benchmark:
                  "" if name == "wide" else "{:.2f}x [{:.2f}, {:.2f}]".format(*self.speedup(name))) for name, times in self.times.items()]
         head = "".join(f"<th>{title}</th>" for title in ("contender", "median", "wide is faster by"))
         body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        return f"{self.svg}<table><tr>{head}</tr>{body}</table>"
+        return f"{self.svg}<table><tr>{head}</tr>{body}</table>{html.escape(self.remark)}"
 
 
 def benchmark(wide, tensors, rivals, rounds):
@@ -204,10 +217,37 @@ def benchmark(wide, tensors, rivals, rounds):
             for _ in range(3):
                 call()
             repeats[name] = max(1, round(1e-3 / max(_seconds(call, 3), 1e-9)))
+        others = _Others()
         for _ in range(rounds):
             for name in draw.sample(list(contenders), len(contenders)):
                 times[name].append(_seconds(contenders[name], repeats[name]))
-    return Benchmark(times)
+    return Benchmark(times, others.part())
+
+
+class _Others:
+    """How busy other processes have kept the processors since this was made."""
+
+    def __init__(self):
+        self._began = self._now()
+
+    @staticmethod
+    def _now():
+        try:
+            with open("/proc/stat") as file:
+                user, nice, system, idle, waits, interrupts, soft, stolen = map(int, file.readline().split()[1:9])
+        except (OSError, ValueError):  # another system: nothing is known
+            return None
+        ticks = os.sysconf("SC_CLK_TCK")
+        busy = (user + nice + system + interrupts + soft + stolen) / ticks
+        return busy, busy + (idle + waits) / ticks, time.process_time()
+
+    def part(self):
+        now = self._now()
+        if now is None or self._began is None:
+            return 0.0
+        busy, all_of_it, own = (after - before for after, before in zip(now, self._began))
+        rounded = 3 / os.sysconf("SC_CLK_TCK")  # of a short measurement ticks are much
+        return min(1.0, max(0.0, (busy - own - rounded) / all_of_it)) if all_of_it > 0 else 0.0
 
 
 def _seconds(call, repeats):

@@ -63,6 +63,22 @@ class Settings(unittest.TestCase):
         self.assertNotIn("<b>", hostile._repr_html_())
         self.assertEqual(dataclasses.replace(explained, rows=[]).svg, "")
 
+    def test_times_beside_other_work_say_so(self):
+        wide = widebench.compile(nets(2), X, config="fast")
+        others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * os.cpu_count())]
+        try:
+            measured = wide.benchmark(rounds=300)
+        finally:
+            for other in others:
+                other.kill()
+                other.wait()
+        self.assertGreater(measured.others, 0.1)
+        for said in str(measured), measured._repr_html_():
+            self.assertTrue("on an idle machine" in said)
+        quiet = dataclasses.replace(measured, others=0.02)
+        for said in str(quiet), quiet._repr_html_():
+            self.assertFalse("idle" in said)
+
     def test_progress(self):
         told = []
         widebench.compile(nets(7, width=48), torch.randn(37, 16), config=widebench.Config(seconds=3), progress=told.append)
