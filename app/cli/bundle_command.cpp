@@ -25,7 +25,7 @@ struct BundleArguments {
 
 int run(const Context& context, const BundleArguments& options) {
   auto given = options.model;
-  if (given.mode.empty()) given.mode = "default";
+  given.mode = given.mode_or("default");
   if (given.models.size() == 1 && is_bundle(given.models[0]))
     throw Error("usage", given.models[0] + ": is a bundle already; copy the folder, or name its model.pt2");
   auto build = build_options(context, given);

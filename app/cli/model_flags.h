@@ -13,11 +13,14 @@ struct ModelOptions {
   std::vector<std::string> weights;
   std::vector<std::string> strategies;  ///< "grouped" for all, or "conv2d=sequential"
   std::string device = "auto";
-  std::string mode;   ///< empty: eager, or that of a bundle
+  std::string mode;   ///< empty where none is named: see mode_or()
   std::string plan;   ///< file of a stored plan
   bool tune = false;  ///< measure what no earlier run has measured
   bool trust = false;
   std::uint64_t seed = 0;
+
+  /// The mode that is named, else `usual`.
+  std::string mode_or(std::string usual = "eager") const { return mode.empty() ? usual : mode; }
 };
 
 /// --model, --weights, --strategy, --plan, --tune, --device, --mode, --trust and --seed.

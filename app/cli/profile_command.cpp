@@ -43,9 +43,8 @@ std::string dtype_of(const WideModel& model, const std::string& otherwise) {
 
 // What a sweep would call this case.
 presets::CaseSpec spec_of(const ProfileRequest& options) {
-  presets::CaseSpec spec{.mode = options.model.mode.empty() ? "eager" : options.model.mode,
-                         .rivals = options.rivals,
-                         .seed = options.model.seed};
+  presets::CaseSpec spec{
+      .mode = options.model.mode_or(), .rivals = options.rivals, .seed = options.model.seed};
   spec.threads = at::get_num_threads();
   spec.device = app::settled_device(options.model.device);
   if (!options.model.strategies.empty()) spec.strategy.clear();
@@ -63,6 +62,7 @@ Subject make_subject(const Context& context, const ProfileRequest& options) {
     auto inputs = app::on_device(app::inputs_for(model, options.inputs, options.model.seed), device);
     const std::filesystem::path file = options.model.models[0];
     spec.subject = app::model_title(file), spec.kind = "model", spec.n = model.members();
+    spec.mode = name(model.options().mode);  // of a bundle its own
     spec.dtype = dtype_of(model, options.dtype), spec.model = std::filesystem::absolute(file).string();
     for (const auto& weights : options.model.weights)
       spec.weights.push_back(std::filesystem::absolute(weights).string());

@@ -43,7 +43,7 @@ cli::Profiled fake_capture(const cli::Context&, const cli::ProfileRequest& reque
   wide.subject = request.subject.empty() ? request.model.models.at(0) : request.subject;
   wide.facts = {{"dtype", request.dtype},
                 {"threads", "2"},
-                {"mode", request.model.mode},
+                {"mode", request.model.mode_or()},
                 {"preset", request.preset},
                 {"passes", std::to_string(request.passes)},
                 {"members", std::to_string(request.members)},
