@@ -14,6 +14,7 @@
 #include "app/model_title.h"
 #include "app/peer_process.h"
 #include "core/strategy/strategy_text.h"
+#include "formats/bundle_files.h"
 #include "formats/packed.h"
 #include "presets/case_fields.h"
 #include "presets/preset.h"
@@ -205,10 +206,10 @@ presets::Preset of_model(const presets::Preset& preset, const BenchmarkArguments
     return std::filesystem::absolute(file).string();
   };
   presets::CaseSpec subject{.kind = "model"};
-  const auto bundled = std::filesystem::path(options.model);
-  const bool is_bundle = std::filesystem::is_directory(bundled) && options.weights.empty();
-  subject.model = absolute(is_bundle ? (bundled / "model.pt2").string() : options.model);
-  if (is_bundle) subject.weights.push_back(absolute((bundled / "members.safetensors").string()));
+  const auto bundle = formats::bundle_files(options.model);
+  const bool is_bundle = bundle && options.weights.empty();
+  subject.model = absolute(is_bundle ? bundle->program : options.model);
+  if (is_bundle) subject.weights.push_back(absolute(bundle->members));
   subject.subject = results::printable(app::model_title(subject.model));
   if (subject.subject.empty()) subject.subject = "model";
   for (const auto& file : options.weights) subject.weights.push_back(absolute(file));

@@ -7,7 +7,7 @@
 #include "app/export_folder.h"
 #include "app/made_up_inputs.h"
 #include "core/aten/torch_bridge.h"
-#include "core/bundle/bundle.h"
+#include "formats/bundle_files.h"
 #include "formats/error.h"
 #include "presets/zoo/zoo.h"
 #include "results/table.h"
@@ -55,17 +55,10 @@ void export_subject(const ExportArguments& options) {
                     model, inputs);
 }
 
-// Others read a bundle's program and members, not its plans.
-ExportArguments without_bundle(ExportArguments options) {
-  if (!options.weights.empty() || !is_bundle(options.model)) return options;
-  const auto folder = std::filesystem::path(options.model);
-  options.model = (folder / kBundleProgram).string();
-  options.weights = {(folder / kBundleMembers).string()};
-  return options;
-}
-
-void export_model(const Context& context, const ExportArguments& asked) {
-  const auto options = without_bundle(asked);
+void export_model(const Context& context, ExportArguments options) {
+  // Others read a bundle's program and members, not its plans.
+  if (const auto bundle = formats::bundle_files(options.model); bundle && options.weights.empty())
+    options.model = bundle->program, options.weights = {bundle->members};
   if (!options.sizes.empty()) throw Error("usage", "--size is for built-in subjects, not for --model");
   ModelOptions given;
   given.models = {options.model};

@@ -88,6 +88,13 @@ at::Tensor to_tensor(const formats::SafetensorsEntry& entry) {
   return tensor;
 }
 
+at::Tensor to_tensor(const formats::SafetensorsEntry& entry, SeenTensors& seen) {
+  if (entry.bytes.empty()) return to_tensor(entry);
+  auto& tensor = seen[entry.bytes.data()];
+  if (!tensor.defined()) tensor = to_tensor(entry);
+  return tensor;
+}
+
 formats::SafetensorsEntry to_entry(std::string name, const at::Tensor& tensor) {
   return {std::move(name),
           file_dtype(tensor.scalar_type()),

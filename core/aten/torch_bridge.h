@@ -3,7 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +29,10 @@ std::optional<at::ScalarType> parse_dtype(std::string_view name);
 /// Copies into a contiguous tensor. Tensors made from one StoredTensor do not share memory.
 at::Tensor to_tensor(const formats::StoredTensor& stored);
 at::Tensor to_tensor(const formats::SafetensorsEntry& entry);
+/// Tensors by where their bytes lie in a file.
+using SeenTensors = std::map<const std::byte*, at::Tensor>;
+/// The same tensor for the same bytes: what members of a packed file have alike is one.
+at::Tensor to_tensor(const formats::SafetensorsEntry& entry, SeenTensors& seen);
 /// The entry points into `tensor`, which must be contiguous, on CPU, and outlive it.
 formats::SafetensorsEntry to_entry(std::string name, const at::Tensor& tensor);
 /// Writes a safetensors file; views that are conjugated or negated only when read are written as they read.

@@ -1,10 +1,13 @@
 #include "core/bundle/bundle.h"
 
 #include <ATen/ATen.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
@@ -15,6 +18,7 @@
 #include "core/bundle/plan_file.h"
 #include "core/bundle/reader.h"
 #include "core/native/code_cache.h"
+#include "formats/bundle_files.h"
 #include "formats/document.h"
 #include "formats/fault.h"
 #include "formats/file.h"
@@ -25,15 +29,28 @@ namespace wide {
 namespace {
 
 namespace fs = std::filesystem;
+using formats::kBundleList, formats::kBundleMembers, formats::kBundleProgram;
 using nlohmann::json;
 using Bytes = std::vector<std::byte>;
 
 constexpr int kBundleVersion = 1;
-constexpr std::uintmax_t kLargestManifest = 256 << 20;
-constexpr const char *kManifest = "bundle.json", *kCode = "code";
+constexpr std::uintmax_t kLargestList = 256 << 20;
+constexpr const char* kCode = "code";
 
 std::string sha256(std::span<const std::byte> bytes) {
   return formats::Sha256().add(bytes).hex();
+}
+
+// Piece by piece: the members of a fleet are not to be held twice.
+std::string sha256_of(const fs::path& path) {
+  constexpr std::uint64_t kPiece = 1 << 20;
+  return formats::naming_file("write", formats::display_name(path), [&] {
+    const formats::OpenFile file(path);
+    formats::Sha256 digest;
+    for (std::uint64_t at = 0; at < file.size(); at += kPiece)
+      digest.add(file.read(at, std::min(kPiece, file.size() - at)));
+    return digest.hex();
+  });
 }
 
 std::span<const std::byte> bytes_of(const std::string& text) {
@@ -58,7 +75,7 @@ void check_place(const fs::path& folder, bool replace) {
                               ": is there already; give another name, or say that it may be replaced "
                               "(--force, replace=True)");
   }
-  const std::set<std::string> own{kManifest, kBundleProgram, kBundleMembers, kCode};
+  const std::set<std::string> own{kBundleList, kBundleProgram, kBundleMembers, kCode};
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (own.contains(entry.path().filename())) continue;
     throw Error("bundle", formats::display_name(entry.path()) +
@@ -91,14 +108,15 @@ class NewFolder {
     formats::naming_file("write", formats::display_name(place_ / name),
                          [&] { formats::replace_file(path(name), std::array{bytes}); });
   }
-  // What was there is only removed when the new one stands in its place.
+  // At any moment one of the two stands there, also if the process is killed.
   void put_in_place() {
-    auto before = beside_;
-    before += ".before";
-    const bool replaces = fs::exists(place_);
-    if (replaces) fs::rename(place_, before);
-    fs::rename(beside_, place_);
-    beside_ = replaces ? before : fs::path();
+    if (fs::exists(place_)) {
+      if (::renameat2(AT_FDCWD, beside_.c_str(), AT_FDCWD, place_.c_str(), RENAME_EXCHANGE) != 0)
+        throw fs::filesystem_error("exchange", place_, std::error_code(errno, std::generic_category()));
+    } else {
+      fs::rename(beside_, place_);
+      beside_.clear();
+    }
   }
 
  private:
@@ -122,10 +140,10 @@ void write_members(const fs::path& file, const WideModel& model) {
 class BundleReader {
  public:
   BundleReader(const fs::path& folder, const LoadOptions& options)
-      : folder_(folder), in_("load", place(kManifest), kAdvice), trust_(options.trust) {
-    document_ = formats::naming_file("load", place(kManifest), [&] {
-      const formats::OpenFile file(folder_ / kManifest);
-      if (file.size() > kLargestManifest) throw formats::Fault("too large to be the list of a bundle");
+      : folder_(folder), in_("load", place(kBundleList), kAdvice), trust_(options.trust) {
+    document_ = formats::naming_file("load", place(kBundleList), [&] {
+      const formats::OpenFile file(folder_ / kBundleList);
+      if (file.size() > kLargestList) throw formats::Fault("too large to be the list of a bundle");
       const auto bytes = file.read(0, file.size());
       return formats::parse_document({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     });
@@ -142,7 +160,7 @@ class BundleReader {
     bundle.seed = static_cast<std::uint64_t>(in_.integer(document_, "seed", 0, INT64_MAX));
     read_model(bundle.loaded, name);
     for (const auto& [key, plan] : in_.get(document_, "plans", json::value_t::object).items())
-      bundle.plans.emplace(key, plan_from_json(plan, place(kManifest)));
+      bundle.plans.emplace(key, plan_from_json(plan, place(kBundleList)));
     read_code(bundle.loaded.warnings);
     return bundle;
   }
@@ -173,6 +191,7 @@ class BundleReader {
     for (const auto& entry : members.entries()) given.insert(entry.name);
     auto read = load_program(std::move(program), name, given);
     const auto known = tensor_names(read.graph);
+    SeenTensors seen;
     for (std::size_t i = 0; i < packed->members().size(); ++i) {
       const auto from = packed->member(i);
       Member member{from.name, read.tensors};
@@ -181,7 +200,7 @@ class BundleReader {
           throw Error("load", place(kBundleMembers) + ": has " + formats::quote(entry.name) +
                                   ", which the program lacks; " + kAdvice);
         }
-        member.tensors.insert_or_assign(entry.name, to_tensor(entry));
+        member.tensors.insert_or_assign(entry.name, to_tensor(entry, seen));
       }
       check_member(read.graph, member);
       loaded.members.push_back(std::move(member));
@@ -218,8 +237,7 @@ class BundleReader {
 }  // namespace
 
 bool is_bundle(const fs::path& path) {
-  std::error_code none;
-  return fs::is_regular_file(path / kManifest, none);
+  return formats::bundle_files(path).has_value();
 }
 
 void write_bundle(const fs::path& given, std::span<const std::byte> program, const WideModel& model,
@@ -249,7 +267,7 @@ void write_bundle(const fs::path& given, std::span<const std::byte> program, con
     };
     add(kBundleProgram, program);
     write_members(made.path(kBundleMembers), model);
-    document["files"][kBundleMembers] = sha256(formats::read_file(made.path(kBundleMembers)));
+    document["files"][kBundleMembers] = sha256_of(made.path(kBundleMembers));
     for (const auto& source : model.sources()) {
       const auto name = native::CodeCache::name_of(source);
       const auto file = std::string(kCode) + "/" + name;
@@ -263,7 +281,7 @@ void write_bundle(const fs::path& given, std::span<const std::byte> program, con
       document["code"].push_back(name);
     }
     for (const auto& [key, plan] : model.plans()) document["plans"][key] = to_json(plan);
-    made.write(kManifest, bytes_of(document.dump(1) + "\n"));
+    made.write(kBundleList, bytes_of(document.dump(1) + "\n"));
     made.put_in_place();
   } catch (const fs::filesystem_error& error) {
     throw Error("write", formats::display_name(folder) + ": " + error.code().message());

@@ -13,8 +13,6 @@
 
 namespace wide {
 
-inline constexpr const char *kBundleProgram = "model.pt2", *kBundleMembers = "members.safetensors";
-
 /// What lies in a bundle; README.md says in which files.
 struct Bundle {
   LoadedModel loaded;

@@ -104,16 +104,6 @@ std::string some_of(const std::set<std::string>& names) {
 
 using Entries = std::vector<formats::SafetensorsEntry>;
 
-// Tensors by where their bytes lie in a file: what members of a packed file have alike is one tensor.
-using Seen = std::map<const std::byte*, at::Tensor>;
-
-at::Tensor tensor_of(const formats::SafetensorsEntry& entry, Seen& seen) {
-  if (entry.bytes.empty()) return to_tensor(entry);
-  auto& tensor = seen[entry.bytes.data()];
-  if (!tensor.defined()) tensor = to_tensor(entry);
-  return tensor;
-}
-
 // The tensors of a checkpoint, checked against the program's own.
 class CheckpointReader {
  public:
@@ -127,7 +117,7 @@ class CheckpointReader {
 
   // `entries` are sorted by name; `file` says where they are from.
   std::map<std::string, at::Tensor> read(const std::string& file, const Entries& entries,
-                                         std::vector<std::string>& warnings, Seen& seen) const {
+                                         std::vector<std::string>& warnings, SeenTensors& seen) const {
     auto tensors = source_.tensors;
     std::set<std::string> missing, extra, kept;
     for (const auto& entry : entries) {
@@ -136,7 +126,7 @@ class CheckpointReader {
         extra.insert(entry.name);
         continue;
       }
-      auto tensor = tensor_of(entry, seen);
+      auto tensor = to_tensor(entry, seen);
       check(file, entry.name, tensor, source_.tensors.at(entry.name));
       tensors[entry.name] = std::move(tensor);
     }
@@ -268,7 +258,7 @@ LoadedModel load(const std::vector<fs::path>& models, const std::vector<fs::path
   const auto names = member_names(weights);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const auto file = formats::Safetensors::read(weights[i]);
-    Seen seen;
+    SeenTensors seen;
     if (const auto packed = formats::Packed::of(file, weights[i].string())) {
       for (std::size_t k = 0; k < packed->members().size(); ++k) {
         const auto member = packed->member(k);

@@ -96,6 +96,17 @@ TEST(Bundle, HoldsMembersAsTheyWereLoaded) {
   EXPECT_TRUE(same_bits(opened(folder / "b", told).forward(inputs)[0].stacked(), fresh));
 }
 
+TEST(Bundle, WhatMembersHaveAlikeIsOneTensor) {
+  const TemporaryFolder folder;
+  const auto graph = captured("mlp");
+  WideModel model(graph, made_up_members(graph, kMembers, true));
+  write_bundle(folder / "b", program("mlp"), model);
+  const auto members = read_bundle(folder / "b").loaded.members;
+  ASSERT_EQ(members.size(), static_cast<std::size_t>(kMembers));
+  for (const auto& [fqn, tensor] : members[0].tensors)
+    EXPECT_EQ(members[2].tensors.at(fqn).const_data_ptr(), tensor.const_data_ptr()) << fqn;
+}
+
 TEST(Bundle, PlansForShapesThatItWasNotMadeFor) {
   const TemporaryFolder folder;
   std::vector<std::string> told;
