@@ -11,6 +11,7 @@
 #include "core/aten/with_threads.h"
 #include "core/ir/text.h"
 #include "core/tune/cost_book.h"
+#include "core/tune/examples.h"
 #include "core/tune/stopwatch.h"
 
 namespace wide {
@@ -60,41 +61,6 @@ Contender& best_of(std::vector<Contender>& all) {
   return *std::min_element(all.begin(), all.end(),
                            [](const Contender& a, const Contender& b) { return a.time < b.time; });
 }
-
-// What a caller gives lies elsewhere than what it gave before: passes on one and the same memory would find
-// it in caches where no caller's pass does. They take these in turn.
-class Examples {
- public:
-  explicit Examples(const PlanRequest& request) : sets_(1, {request.example.begin(), request.example.end()}) {
-    double bytes = 1;
-    const auto is_read = [&](std::size_t i) {
-      return !request.parts.inputs[i].constant && sets_[0][i].tensor.defined();
-    };
-    for (std::size_t i = 0; i < sets_[0].size(); ++i)
-      bytes += is_read(i) ? static_cast<double>(sets_[0][i].tensor.nbytes()) : 0;
-    if (!request.parts.device.device.is_cpu() || bytes > kLargest) return;
-    const auto count = std::clamp(kAllBytes / bytes, 2.0, 8.0);
-    while (static_cast<double>(sets_.size()) + 1 <= count) {
-      auto set = sets_[0];
-      for (std::size_t i = 0; i < set.size(); ++i)
-        if (is_read(i)) set[i].tensor = set[i].tensor.clone();
-      sets_.push_back(std::move(set));
-    }
-  }
-
-  /// A pass with each call. `execution` is there when it is called.
-  std::function<void()> passes(const std::optional<Execution>& execution, MemoryPool& pool) const {
-    return [this, &execution, &pool, turn = std::size_t{0}]() mutable {
-      (void)execution->run(sets_[turn++ % sets_.size()], pool);
-    };
-  }
-
- private:
-  // Of all sets where they are small: a part of a core's own cache. One set that no cache holds needs no
-  // other.
-  static constexpr double kAllBytes = 256 << 10, kLargest = 64 << 20;
-  std::vector<std::vector<WideTensor>> sets_;
-};
 
 class AutoPlanner {
  public:

@@ -1,0 +1,39 @@
+#include "core/tune/examples.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace wide {
+namespace {
+
+// Of all sets where they are small: a part of a core's own cache. One set that no cache holds needs no other.
+constexpr double kAllBytes = 256 << 10, kLargest = 64 << 20;
+
+}  // namespace
+
+Examples::Examples(const PlanRequest& request) : sets_(1, {request.example.begin(), request.example.end()}) {
+  std::vector<std::size_t> given;  // what is not there from the build on
+  double bytes = 1;
+  for (std::size_t i = 0; i < sets_[0].size(); ++i) {
+    const auto& tensor = sets_[0][i].tensor;
+    if (request.parts.inputs[i].constant || !tensor.defined()) continue;
+    given.push_back(i);
+    bytes += static_cast<double>(tensor.nbytes());
+  }
+  if (!request.parts.device.device.is_cpu() || bytes > kLargest) return;
+  const auto count = static_cast<std::size_t>(std::clamp(kAllBytes / bytes, 2.0, 8.0));
+  while (sets_.size() < count) {
+    auto set = sets_[0];
+    for (const auto i : given) set[i].tensor = set[i].tensor.clone();
+    sets_.push_back(std::move(set));
+  }
+}
+
+std::function<void()> Examples::passes(const std::optional<Execution>& execution, MemoryPool& pool) const {
+  return [this, &execution, &pool, turn = std::size_t{0}]() mutable {
+    (void)execution->run(sets_[turn++ % sets_.size()], pool);
+  };
+}
+
+}  // namespace wide
