@@ -70,7 +70,7 @@ Kernel prepare_tiles(const Call& call, const Offer& offer) {
 }
 
 // What is known of the operands before there are any: shapes and strides, without memory.
-std::vector<kernels::GroupInput> inputs_of(const Call& call, const Offer& offer) {
+kernels::GroupReads reads_of(const Call& call, const Offer& offer) {
   const auto align = align_of(call, offer);
   std::vector<at::Tensor> tensors;
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
@@ -80,15 +80,11 @@ std::vector<kernels::GroupInput> inputs_of(const Call& call, const Offer& offer)
     if (is_last(layout)) options = options.memory_format(memory_format(layout, type.rank()));
     tensors.push_back(align(i, at::empty(physical_shape(type, layout, call.members), options)));
   }
-  const auto numbers = kernels::TileProgram::numbers_in(tensors);
-  std::vector<kernels::GroupInput> inputs;
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    inputs.push_back({tensors[i].scalar_type() == at::kBool, numbers[i]});
-  return inputs;
+  return kernels::GroupReads(tensors);
 }
 
 kernels::GroupText text_of(const Call& call, const Offer& offer) {
-  return kernels::group_text(steps_of(*call.node.bodies[0]), inputs_of(call, offer),
+  return kernels::group_text(steps_of(*call.node.bodies[0]), reads_of(call, offer),
                              kernels::instruction_set());
 }
 
@@ -116,9 +112,8 @@ Answer ask_compiled(const Call& call) {
 Kernel prepare_compiled(const Call& call, const Offer& offer) {
   auto code = code_of(call, offer, true);
   TORCH_CHECK(code.function, code.refusal);
-  kernels::TileProgram::Compiled compiled{std::move(code.function), {}};
-  for (const auto& input : inputs_of(call, offer)) compiled.numbers.push_back(input.number);
-  return run_by(call, offer, std::move(compiled));
+  return run_by(call, offer,
+                kernels::TileProgram::Compiled{std::move(code.function), reads_of(call, offer).rows});
 }
 
 std::string type_text(const ConcreteType& type) {
@@ -131,18 +126,18 @@ std::string type_text(const ConcreteType& type) {
 // What one kernel stands for: operators, what is read and written and what is not, and its text.
 std::string list_compiled(const Call& call, const Offer& offer, std::span<const std::string> names) {
   const auto& body = *call.node.bodies[0];
-  const auto inputs = inputs_of(call, offer);
+  const auto& [masks, rows] = reads_of(call, offer);
   const auto made = text_of(call, offer);
   const std::string level(kernels::instruction_set());
   const auto& result = call.results[0];
   const auto bytes = result.bytes() * call.members;
   std::string text = names.back() + ": one kernel for " + std::to_string(body.nodes.size()) + " operators, " +
                      std::to_string(call.members) + " members, " + level + "\n";
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
+  for (std::size_t i = 0; i < masks.size(); ++i) {
     const auto& operand = call.operands[i];
     text += "  reads x" + std::to_string(i) + ": " + names[i] + ", " + type_text(operand.type) +
             (operand.mapped ? " of each member" : ", the same for all members") +
-            (inputs[i].number ? ", a number for each row of the result\n" : ", row by row\n");
+            (rows.numbers[i] ? ", a number for each row of the result\n" : ", row by row\n");
   }
   text += "  writes " + names.back() + ", " + type_text(result) +
           " of each member: " + std::to_string(bytes) + " bytes\n  does not store " +

@@ -38,8 +38,8 @@ std::string number_text(float number) {
 
 class Writer {
  public:
-  Writer(const std::vector<TileProgram::Step>& steps, const std::vector<GroupInput>& inputs)
-      : steps_(steps), inputs_(inputs) {}
+  Writer(const std::vector<TileProgram::Step>& steps, const GroupReads& reads)
+      : steps_(steps), reads_(reads), columns_(reads.rows.columns) {}
 
   GroupText write(std::string_view level) {
     const bool fuses = level == "x86-64-v3" || level == "x86-64-v4";
@@ -87,18 +87,20 @@ class Writer {
   }
 
   void write_kernel() {
-    line("int wide_kernel(char* const* data, const long* row_bytes, long rows, long columns) {");
+    line(
+        "int wide_kernel(char* const* data, const long* column_bytes, const long* row_bytes, long rows, "
+        "long columns) {");
     line("  unsigned far = 0;");
     hide_numbers();
     line("  for (long row = 0; row < rows; ++row) {");
-    for (std::size_t i = 0; i < inputs_.size(); ++i) write_row(i);
-    line("    float* restrict y = (float*)(data[0] + row * row_bytes[0]);");
-    line("    for (long i = 0; i < columns; ++i) {");
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (!inputs_[i].number) line("      const float " + name("x", i) + " = " + read(i, "[i]") + ";");
+    for (std::size_t i = 0; i < inputs(); ++i) write_row(i);
+    line("    " + pointer("float*", "y", 0));
+    line("    for (long i = 0; i < " + (columns_ != 0 ? std::to_string(columns_) : "columns") + "; ++i) {");
+    for (std::size_t i = 0; i < inputs(); ++i) {
+      if (!reads_.rows.numbers[i]) line("      const float " + name("x", i) + " = " + read(i, "i") + ";");
     }
     for (std::size_t i = 0; i < steps_.size(); ++i) write_step(i);
-    line("      y[i] = " + name("t", steps_.size() - 1) + ";");
+    line("      " + at("float*", "y", 0, "i") + " = " + name("t", steps_.size() - 1) + ";");
     line("    }");
     line("  }");
     line("  return far != 0;");
@@ -106,16 +108,35 @@ class Writer {
   }
 
   void write_row(std::size_t input) {
-    const auto at = std::to_string(input + 1);
-    const std::string type = inputs_[input].mask ? "const unsigned char*" : "const float*";
-    line("    " + type + " restrict " + name("p", input) + " = (" + type + ")(data[" + at +
-         "] + row * row_bytes[" + at + "]);");
-    if (inputs_[input].number) line("    const float " + name("x", input) + " = " + read(input, "[0]") + ";");
+    line("    " + pointer(type_of(input), name("p", input), input + 1));
+    if (reads_.rows.numbers[input])
+      line("    const float " + name("x", input) + " = " + read(input, "0") + ";");
   }
 
-  std::string read(std::size_t input, const char* place) const {
-    return name("p", input) + place + (inputs_[input].mask ? " != 0 ? 1.0F : 0.0F" : "");
+  // To the row of the result (0) or of an input (1, …).
+  static std::string pointer(const std::string& type, const std::string& own, std::size_t tensor) {
+    const auto at = std::to_string(tensor);
+    return type + " restrict " + own + " = (" + type + ")(data[" + at + "] + row * row_bytes[" + at + "]);";
   }
+
+  // Short rows may have gaps between their numbers.
+  std::string at(const std::string& type, const std::string& own, std::size_t tensor,
+                 const std::string& column) const {
+    if (columns_ == 0 || column == "0") return own + "[" + column + "]";
+    return "*(" + type + ")((char*)" + own + " + " + column + " * column_bytes[" + std::to_string(tensor) +
+           "])";
+  }
+
+  const char* type_of(std::size_t input) const {
+    return reads_.masks[input] ? "const unsigned char*" : "const float*";
+  }
+
+  std::string read(std::size_t input, const std::string& column) const {
+    return at(type_of(input), name("p", input), input + 1, column) +
+           (reads_.masks[input] ? " != 0 ? 1.0F : 0.0F" : "");
+  }
+
+  std::size_t inputs() const { return reads_.masks.size(); }
 
   void write_step(std::size_t index) {
     const auto& step = steps_[index];
@@ -144,16 +165,21 @@ class Writer {
   }
 
   const std::vector<TileProgram::Step>& steps_;
-  const std::vector<GroupInput>& inputs_;
+  const GroupReads& reads_;
+  const std::int64_t columns_;
   std::vector<float> hidden_;
   GroupText made_;
 };
 
 }  // namespace
 
-GroupText group_text(const std::vector<TileProgram::Step>& steps, const std::vector<GroupInput>& inputs,
+GroupReads::GroupReads(std::span<const at::Tensor> inputs) : rows(TileProgram::rows_of(inputs)) {
+  for (const auto& input : inputs) masks.push_back(input.scalar_type() == at::kBool);
+}
+
+GroupText group_text(const std::vector<TileProgram::Step>& steps, const GroupReads& reads,
                      std::string_view level) {
-  return Writer(steps, inputs).write(level);
+  return Writer(steps, reads).write(level);
 }
 
 }  // namespace wide::kernels

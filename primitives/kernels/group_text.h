@@ -11,10 +11,12 @@
 
 namespace wide::kernels {
 
-/// How a kernel reads an input.
-struct GroupInput {
-  bool mask = false;    ///< of bool, else of float32
-  bool number = false;  ///< one number for a whole row of the result, else a row of its own
+/// How a kernel reads its inputs.
+struct GroupReads {
+  std::vector<bool> masks;  ///< by input: of bool, else of float32
+  TileProgram::Rows rows;
+
+  explicit GroupReads(std::span<const at::Tensor> inputs);
 };
 
 struct GroupText {
@@ -24,11 +26,12 @@ struct GroupText {
   std::vector<std::size_t> steps;  ///< by line from there: the step that it computes, or kNone
 };
 
-/// Defines `int wide_kernel(char* const* data, const long* row_bytes, long rows, long columns)`, data[0]
-/// being the result and the inputs following, `row_bytes` how far their rows are apart. It answers 0, or 1
+/// Defines `int wide_kernel(char* const* data, const long* column_bytes, const long* row_bytes, long rows,
+/// long columns)`, data[0] being the result and the inputs following, `row_bytes` how far their rows are
+/// apart, `column_bytes` (which only kernels of short rows read) their columns. It answers 0, or 1
 /// where an angle of sine or cosine has too many turns for it: then the result is not to be used. `level`: as
 /// instruction_set() names it.
-GroupText group_text(const std::vector<TileProgram::Step>& steps, const std::vector<GroupInput>& inputs,
+GroupText group_text(const std::vector<TileProgram::Step>& steps, const GroupReads& reads,
                      std::string_view level);
 
 }  // namespace wide::kernels

@@ -14,15 +14,34 @@ namespace wide::kernels {
 namespace {
 
 constexpr std::size_t kMostOperands = 3;
+constexpr std::int64_t kShortRow = 7;  // no vector is filled by it
+
+// Rows and columns of a tensor, in bytes from each other, that make a tile.
+struct Part {
+  char* data;
+  std::int64_t row_bytes, column_bytes, rows, columns;
+
+  bool dense() const {
+    return column_bytes == sizeof(float) && (rows == 1 || row_bytes == columns * column_bytes);
+  }
+  template <typename Visit>  // of the tile's place and the number's
+  void each(const Visit& visit) const {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      char* const begin = data + row * row_bytes;
+      for (std::int64_t i = 0; i < columns; ++i) visit(row * columns + i, begin + i * column_bytes);
+    }
+  }
+};
 
 // A tile of an input as floats: where it lies, if it can be read there, else in `own`.
-const float* loaded(const char* data, std::int64_t stride, bool mask, float* own, std::int64_t count) {
-  if (!mask) {
-    if (stride == sizeof(float)) return reinterpret_cast<const float*>(data);
-    for (std::int64_t i = 0; i < count; ++i) own[i] = *reinterpret_cast<const float*>(data + i * stride);
+const float* loaded(const Part& part, bool mask, float* own) {
+  if (!mask && part.dense()) return reinterpret_cast<const float*>(part.data);
+  if (mask) {
+    part.each([own](std::int64_t i, const char* from) {
+      own[i] = *reinterpret_cast<const bool*>(from) ? 1.0F : 0.0F;
+    });
   } else {
-    for (std::int64_t i = 0; i < count; ++i)
-      own[i] = *reinterpret_cast<const bool*>(data + i * stride) ? 1.0F : 0.0F;
+    part.each([own](std::int64_t i, const char* from) { own[i] = *reinterpret_cast<const float*>(from); });
   }
   return own;
 }
@@ -35,8 +54,8 @@ at::TensorIterator iterator_over(std::span<const at::Tensor> inputs) {
   return config.build();
 }
 
-using CompiledFunction = int (*)(char* const* data, const std::int64_t* row_bytes, std::int64_t rows,
-                                 std::int64_t columns);
+using CompiledFunction = int (*)(char* const* data, const std::int64_t* column_bytes,
+                                 const std::int64_t* row_bytes, std::int64_t rows, std::int64_t columns);
 
 }  // namespace
 
@@ -91,12 +110,13 @@ void TileProgram::run_tile(const float** tiles, float* scratch, float* out, std:
   }
 }
 
-std::vector<bool> TileProgram::numbers_in(std::span<const at::Tensor> inputs) {
+TileProgram::Rows TileProgram::rows_of(std::span<const at::Tensor> inputs) {
   const auto iterator = iterator_over(inputs);
-  std::vector<bool> numbers;
+  Rows rows;
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    numbers.push_back(iterator.ndim() > 0 && iterator.strides(static_cast<int>(i) + 1)[0] == 0);
-  return numbers;
+    rows.numbers.push_back(iterator.ndim() > 0 && iterator.strides(static_cast<int>(i) + 1)[0] == 0);
+  if (iterator.ndim() > 1 && iterator.shape()[0] <= kShortRow) rows.columns = iterator.shape()[0];
+  return rows;
 }
 
 at::Tensor TileProgram::run(std::span<const at::Tensor> inputs, const Compiled* compiled) const {
@@ -108,10 +128,14 @@ at::Tensor TileProgram::run(std::span<const at::Tensor> inputs, const Compiled* 
   const auto all = inputs_ + numbers_.size() + results_;
   // Rows as the compiled function takes them.
   const auto fits = [&](const std::int64_t* strides, std::int64_t columns) {
-    if (strides[0] != sizeof(float) && columns > 1) return false;
-    for (std::size_t i = 0; i < inputs_ && columns > 1; ++i) {
-      const std::int64_t wanted = compiled->numbers[i] ? 0 : masks[i] ? sizeof(bool) : sizeof(float);
-      if (strides[i + 1] != wanted) return false;
+    const auto& [numbers, wanted_columns] = compiled->rows;
+    if (wanted_columns != 0 && columns != wanted_columns) return false;
+    if (columns == 1) return true;
+    const bool anyhow = wanted_columns != 0;
+    if (!anyhow && strides[0] != sizeof(float)) return false;
+    for (std::size_t i = 0; i < inputs_; ++i) {
+      const std::int64_t wanted = numbers[i] ? 0 : masks[i] ? sizeof(bool) : sizeof(float);
+      if ((numbers[i] || !anyhow) && strides[i + 1] != wanted) return false;
     }
     return true;
   };
@@ -122,26 +146,29 @@ at::Tensor TileProgram::run(std::span<const at::Tensor> inputs, const Compiled* 
     room.resize((all + 1) * kTile);
     std::vector<const float*> tiles(all);
     for (std::size_t i = 0; i < numbers_.size(); ++i) tiles[inputs_ + i] = numbers_[i].data();
-    const bool dense = strides[0] == sizeof(float);
-    for (std::int64_t row = 0; row < rows; ++row) {
+    const auto rows_at_once = std::max<std::int64_t>(kTile / columns, 1);
+    for (std::int64_t row = 0; row < rows; row += rows_at_once) {
       for (std::int64_t begin = 0; begin < columns; begin += kTile) {
-        const auto count = std::min(kTile, columns - begin);
-        const auto at = [&](std::size_t tensor) {
-          return data[tensor] + row * strides[tensors + tensor] + begin * strides[tensor];
+        const auto part = [&](std::size_t tensor) -> Part {
+          const auto row_bytes = strides[tensors + tensor], column_bytes = strides[tensor];
+          return {data[tensor] + row * row_bytes + begin * column_bytes, row_bytes, column_bytes,
+                  std::min(rows_at_once, rows - row), std::min(kTile, columns - begin)};
         };
         for (std::size_t i = 0; i < inputs_; ++i)
-          tiles[i] = loaded(at(i + 1), strides[i + 1], masks[i], room.data() + i * kTile, count);
+          tiles[i] = loaded(part(i + 1), masks[i], room.data() + i * kTile);
+        const auto result = part(0);
         auto* const own = room.data() + all * kTile;
-        run_tile(tiles.data(), room.data(), dense ? reinterpret_cast<float*>(at(0)) : own, count);
-        for (std::int64_t i = 0; !dense && i < count; ++i)
-          *reinterpret_cast<float*>(at(0) + i * strides[0]) = own[i];
+        run_tile(tiles.data(), room.data(), result.dense() ? reinterpret_cast<float*>(result.data) : own,
+                 result.rows * result.columns);
+        if (!result.dense())
+          result.each([own](std::int64_t i, char* to) { *reinterpret_cast<float*>(to) = own[i]; });
       }
     }
   };
   const auto loop = [&](char** data, const std::int64_t* strides, std::int64_t columns, std::int64_t rows) {
     if (compiled != nullptr && fits(strides, columns)) {
       const auto function = reinterpret_cast<CompiledFunction>(compiled->function.get());
-      if (function(data, strides + tensors, rows, columns) == 0) return;
+      if (function(data, strides, strides + tensors, rows, columns) == 0) return;
     }
     interpret(data, strides, columns, rows);
   };

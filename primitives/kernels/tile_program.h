@@ -30,10 +30,15 @@ class TileProgram {
     std::string_view function;  ///< as tile_functions.h names it
     std::vector<Source> operands;
   };
-  /// A program compiled (group_text.h says how it is called), and how it reads its inputs.
+  /// What a loop over the result's rows is made for.
+  struct Rows {
+    std::vector<bool> numbers;  ///< by input: one for a whole row of the result
+    std::int64_t columns = 0;   ///< of short rows, which may lie anyhow; 0: long ones without gaps
+  };
+  /// A program compiled (group_text.h says how it is called).
   struct Compiled {
     std::shared_ptr<void> function;
-    std::vector<bool> numbers;  ///< by input: one for a whole row of the result
+    Rows rows;
   };
 
   /// The last step's result is the program's. `level`: as instruction_set() names it.
@@ -44,8 +49,8 @@ class TileProgram {
   /// for are interpreted.
   at::Tensor run(std::span<const at::Tensor> inputs, const Compiled* compiled = nullptr) const;
 
-  /// Which inputs of these shapes and strides are one number for a whole row of the result.
-  static std::vector<bool> numbers_in(std::span<const at::Tensor> inputs);
+  /// How inputs of these shapes and strides are read.
+  static Rows rows_of(std::span<const at::Tensor> inputs);
 
  private:
   // Tiles are numbered: those of the inputs, of the numbers, and of the results, which are used again when

@@ -35,22 +35,16 @@ std::vector<std::string> levels_here() {
 struct Group {
   Graph body;
   Tensors operands;
-  std::vector<GroupInput> inputs;
+  GroupReads reads;
 
-  explicit Group(RandomGroups& random) : body(random.body()), operands(random.operands()) {
-    const auto numbers = TileProgram::numbers_in(operands);
-    for (std::size_t i = 0; i < operands.size(); ++i)
-      inputs.push_back({operands[i].scalar_type() == at::kBool, numbers[i]});
-  }
+  explicit Group(RandomGroups& random) : body(random.body()), operands(random.operands()), reads(operands) {}
   TileProgram program(const std::string& level, std::size_t steps = std::string::npos) const {
     auto all = steps_of(body);
     all.resize(std::min(all.size(), steps));
     return {body.inputs.size(), all, level};
   }
   TileProgram::Compiled compiled(std::shared_ptr<void> function) const {
-    TileProgram::Compiled made{std::move(function), {}};
-    for (const auto& input : inputs) made.numbers.push_back(input.number);
-    return made;
+    return {std::move(function), reads.rows};
   }
 };
 
@@ -63,7 +57,7 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
 std::string text_of(const std::vector<Group>& groups, const std::string& level) {
   std::string all;
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    auto text = group_text(steps_of(groups[i].body), groups[i].inputs, level).text;
+    auto text = group_text(steps_of(groups[i].body), groups[i].reads, level).text;
     const auto own = text.find("WIDE_FUNCTION float k_");
     if (i == 0) all = text.substr(0, own);
     text.erase(0, own);
@@ -148,7 +142,7 @@ TEST(CompiledGroup, RandomGroupsAreTheSameInEveryWay) {
   ASSERT_FALSE(compiler.program.empty()) << compiler.refusal;
   const test::TemporaryFolder folder;
   RandomGroups random(20261124);
-  int of_masks = 0, of_numbers = 0;
+  int of_masks = 0, of_numbers = 0, of_short_rows = 0;
   for (int done = 0; done < wanted_groups(); done += static_cast<int>(kInOneText)) {
     native::CodeCache cache(folder / "kernels", compiler);
     std::vector<Group> groups;
@@ -157,24 +151,27 @@ TEST(CompiledGroup, RandomGroupsAreTheSameInEveryWay) {
       const auto text = text_of(groups, level);
       for (std::size_t i = 0; i < groups.size(); ++i) {
         SCOPED_TRACE("group " + std::to_string(done + static_cast<int>(i)) + ", " + level + "\n" +
-                     group_text(steps_of(groups[i].body), groups[i].inputs, level).text);
+                     group_text(steps_of(groups[i].body), groups[i].reads, level).text);
         const auto code = cache.find({text, level}, (kKernel + std::to_string(i)).c_str(), true);
         ASSERT_TRUE(code.function) << code.refusal;
         const auto compiled = groups[i].compiled(code.function);
         const auto program = groups[i].program(level);
         ASSERT_TRUE(same(program.run(groups[i].operands, &compiled), program.run(groups[i].operands)))
             << groups[i].operands;
-        for (const auto& input : groups[i].inputs) of_masks += input.mask, of_numbers += input.number;
+        of_masks += static_cast<int>(std::ranges::count(groups[i].reads.masks, true));
+        of_numbers += static_cast<int>(std::ranges::count(groups[i].reads.rows.numbers, true));
+        of_short_rows += groups[i].reads.rows.columns != 0 ? 1 : 0;
       }
     }
     for (const auto& group : groups) {
-      SCOPED_TRACE(group_text(steps_of(group.body), group.inputs, "x86-64").text);
+      SCOPED_TRACE(group_text(steps_of(group.body), group.reads, "x86-64").text);
       expect_as_by_atens_operators(group);
     }
     if (HasFailure()) return;
   }
   EXPECT_GT(of_masks, 10);
   EXPECT_GT(of_numbers, 10);
+  EXPECT_GT(of_short_rows, 10);
 }
 
 // As at::relu() and at::clamp() have it, which also hand on NaN.
@@ -214,9 +211,10 @@ TEST(CompiledGroup, ZerosKeepTheirSigns) {
     for (const auto& negation : negations) {
       SCOPED_TRACE(std::string(negation.function) + ", " + level);
       const std::vector<TileProgram::Step> steps = {sum, negation};
-      const auto code = cache.find({group_text(steps, {{}, {}}, level).text, level}, kKernel, true);
+      const auto code =
+          cache.find({group_text(steps, GroupReads(operands), level).text, level}, kKernel, true);
       ASSERT_TRUE(code.function) << code.refusal;
-      const TileProgram::Compiled compiled{code.function, {false, false}};
+      const TileProgram::Compiled compiled{code.function, TileProgram::rows_of(operands)};
       const TileProgram program(2, steps, level);
       const auto got = program.run(operands, &compiled);
       EXPECT_TRUE(same(got, program.run(operands)));
@@ -236,9 +234,9 @@ TEST(CompiledGroup, AFaultInTheCodeShows) {
   constexpr int kTries = 20;
   for (int i = 0; i < kTries; ++i) {
     const Group group(random);
-    auto text = group_text(steps_of(group.body), group.inputs, level).text;
-    const auto end = text.rfind("y[i] = ");
-    text.replace(end, 7, "y[i] = 1.0F + ");
+    auto text = group_text(steps_of(group.body), group.reads, level).text;
+    const auto end = text.rfind(" = t");
+    text.replace(end, 3, " = 1.0F + ");
     const auto code = cache.find({text, level}, kKernel, true);
     ASSERT_TRUE(code.function) << code.refusal;
     const auto compiled = group.compiled(code.function);

@@ -25,7 +25,7 @@ class RandomGroups {
     body_ = &made;
     floats_.clear(), masks_.clear();
     shape_ = {below(4) + 1, below(3) == 0 ? 1 : below(3) + 1,
-              below(8) == 0 ? 600 + below(900) : below(33) + 1};
+              below(8) == 0 ? 600 + below(900) : below(below(3) == 0 ? 7 : 33) + 1};
     for (auto left = below(3) + 1; left > 0; --left) floats_.push_back(input(at::kFloat));
     for (auto left = below(3); left > 0; --left) masks_.push_back(input(at::kBool));
     for (auto left = below(9) + 1; left > 0; --left) step();
