@@ -171,6 +171,7 @@ class WideModel::State {
     auto made = options_of(config);
     made.plans = std::move(plans);
     made.borrowed = borrowed;
+    made.stacked = true;
     made.tuning.progress = [this](const std::string& what) {
       if (cancelled) throw wide::Error("plan", "cancelled");
       const std::lock_guard lock(progress_mutex);

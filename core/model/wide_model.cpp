@@ -261,7 +261,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   auto parts_device = options_.device;
   if (random) parts_device.record = nullptr;  // this thread changes streams between members
   const PlanRequest request{{optimized, states, constants, members(), options_.mode >= Mode::kReduceOverhead,
-                             std::move(parts_device)},
+                             options_.stacked, std::move(parts_device)},
                             values,
                             options_.strategies,
                             random};

@@ -75,6 +75,7 @@ struct BuildOptions {
   /// Members' tensors are the caller's, who keeps them and says when they change (replace_members): they are
   /// read where they lie, and stacked only where kernels want them so.
   bool borrowed = false;
+  bool stacked = false;  ///< outputs are asked for in one tensor each, ModelOutput::stacked()
   /// Told, once by a model, that something of `plan` runs in another way here, and why. May be empty.
   std::function<void(const std::string& what)> warn = {};
 };

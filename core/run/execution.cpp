@@ -30,6 +30,27 @@ std::vector<WideTensor> parts_of(std::span<const WideTensor> values, const Membe
   return parts;
 }
 
+// A copy that may be made while what is copied is in the cache of who made it. Where it is small, one copy of
+// all at the end is as fast.
+constexpr std::int64_t kCopiedAtOnce = 1 << 17;
+
+// All members' results in one tensor, or nothing where they are few numbers, or differ in size.
+std::optional<ConcreteType> together(const Value& value, std::int64_t members) {
+  auto type = concrete(value);
+  if (type.varies || type.bytes() < kCopiedAtOnce) return std::nullopt;
+  type.shape.insert(type.shape.begin(), members);
+  return type;
+}
+
+// A program's result goes to where its members lie in `all`. False where it has another size.
+bool put(const WideTensor& result, const MembersOfProgram& part, const at::Tensor& all) {
+  const auto own = all.narrow(0, part.first, part.count);
+  const auto given = result.layout == Layout::kShared ? result.tensor.unsqueeze(0) : result.tensor;
+  if (given.sizes() != own.sizes() || given.scalar_type() != own.scalar_type()) return false;
+  own.copy_(given);
+  return true;
+}
+
 }  // namespace
 
 std::string describe(const Schedule& schedule, std::int64_t members, at::Device device) {
@@ -57,9 +78,13 @@ Execution::Execution(const Parts& parts, const Schedule& schedule, const Plan& p
   const bool records = parts.static_memory && parts.device.record;
   const bool plans_memory = parts.static_memory && device_.is_cpu() && !records;
   const auto states = spread_states(parts.graph, {parts.inputs.begin(), parts.inputs.end()});
+  const bool stacks = parts.stacked && device_.is_cpu() && schedule.chunk < parts.members;
   for (const auto& output : parts.graph.outputs) {
     const auto* ref = output.value.ref();
     mapped_outputs_.push_back(ref && states[static_cast<std::size_t>(ref->id)].mapped);
+    const auto* value = ref ? &parts.graph.values[static_cast<std::size_t>(ref->id)] : nullptr;
+    const bool stacked = stacks && mapped_outputs_.back() && value->tensor;
+    together_.push_back(stacked ? together(*value, parts.members) : std::nullopt);
   }
   for (std::int64_t first = 0; first < parts.members; first += schedule.chunk) {
     const auto count = std::min(schedule.chunk, parts.members - first);
@@ -121,13 +146,28 @@ std::vector<ExecutionOutput> Execution::run(std::span<const WideTensor> inputs, 
   return recorded_->run(inputs, [&](std::span<const WideTensor> given) { return run_parts(given, pool); });
 }
 
+std::vector<at::Tensor> Execution::room_for_all() const {
+  std::vector<at::Tensor> all;
+  for (const auto& type : together_)
+    all.push_back(type ? at::empty(type->shape, at::TensorOptions(device_).dtype(type->dtype))
+                       : at::Tensor());
+  return all;
+}
+
 std::vector<ExecutionOutput> Execution::run_parts(std::span<const WideTensor> inputs,
                                                   MemoryPool& pool) const {
   std::vector<std::vector<WideTensor>> results(parts_.size());
   const bool inference = c10::InferenceMode::is_enabled();
+  const auto all = inference ? room_for_all() : std::vector<at::Tensor>(mapped_outputs_.size());
   const auto run_one = [&](std::size_t i) {
     const c10::InferenceMode mode(inference);
     results[i] = run_part(parts_[i], inputs, pool);
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      auto& result = results[i][k];
+      const auto& [first, count, alone] = parts_[i].members;
+      if (all[k].defined() && put(result, parts_[i].members, all[k]))
+        result = {all[k].narrow(0, first, count), Layout::kFront};
+    }
   };
   const auto workers = static_cast<std::size_t>(schedule_.workers);
   if (workers > 1 && parts_.size() > 1 && !device_.is_cpu()) {
@@ -143,6 +183,11 @@ std::vector<ExecutionOutput> Execution::run_parts(std::span<const WideTensor> in
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     auto& output = outputs[k];
     output.mapped = mapped_outputs_[k];
+    const auto is_there = [&](const auto& part) { return part[k].tensor.is_alias_of(all[k]); };
+    if (all[k].defined() && std::ranges::all_of(results, is_there)) {
+      output.parts.push_back(all[k]);
+      continue;
+    }
     for (std::size_t i = 0; i < (output.mapped ? parts_.size() : 1); ++i) {
       auto& tensor = results[i][k].tensor;
       if (const auto each = each_member(tensor); !each.empty()) {

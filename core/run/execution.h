@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,6 +56,7 @@ class Execution {
     std::span<const Constant> constants;  ///< of all members, by index into Graph::inputs
     std::int64_t members;
     bool static_memory = false;  ///< on the CPU each program has a MemoryPlan; elsewhere passes are recorded
+    bool stacked = false;        ///< all members' results are wanted in one tensor
     ComputeDevice device = {};
   };
   /// `plan` is for programs of `schedule.chunk` members, `rest` for the last one where it has fewer.
@@ -83,10 +85,14 @@ class Execution {
   std::vector<WideTensor> run_part(const Part& part, std::span<const WideTensor> inputs,
                                    MemoryPool& pool) const;
 
+  std::vector<at::Tensor> room_for_all() const;
+
   Schedule schedule_;
   at::Device device_;
   std::vector<Part> parts_;
   std::vector<bool> mapped_outputs_;
+  std::vector<std::optional<ConcreteType>> together_;  ///< by output: where programs put their parts in one
+                                                       ///< tensor, what that is
   std::unique_ptr<RecordedPass> recorded_;
 };
 

@@ -72,6 +72,7 @@ class AutoPlanner {
            " threads=" + std::to_string(at::get_num_threads()) + " ";
     if (!device().is_cpu()) key_.append("on ").append(request.parts.device.name).append(" ");
     if (request.parts.static_memory) key_.append(device().is_cpu() ? "planned " : "recorded ");
+    if (request.parts.stacked) key_.append("stacked ");
     if (request.choice.mode != Mode::kEager) key_.append(name(request.choice.mode)).append(" ");
     std::int64_t bytes = 0, of_caller = 0;
     for (const auto& constant : request.parts.constants) {

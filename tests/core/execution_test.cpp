@@ -108,6 +108,38 @@ TEST(Schedules, GiveWhatMembersGiveAloneWhereNothingIsLeftToRun) {
   }
 }
 
+TEST(Schedules, LargeResultsComeInOneTensorWhereThatIsAsked) {
+  const auto graph = parse_graph(
+      "graph \"g\"\ninput %x \"x\" : float32[300, 200]\nparameter %w \"w\" : float32[200]\n"
+      "%y : float32[300, 200] = aten.mul.Tensor(%x, %w)\n%t : float32[200, 300] = aten.permute.default(%y, "
+      "[1, "
+      "0])\n%s : float32[] = aten.sum.default(%y, none)\noutput %y\noutput %t\noutput %s\noutput %y\n");
+  const ModelInput input{at::randn({300, 200}), false};
+  WideModel plain(graph, made_up_members(graph, 5));
+  const auto expected = plain.forward({&input, 1});
+  for (const auto& schedule : possible_schedules(5, 2)) {
+    SCOPED_TRACE(describe(schedule, 5));
+    const auto& built = plain.build({&input, 1});
+    BuildOptions options;
+    options.stacked = true;
+    options.plan = store(built.optimized, 5, built.planned);
+    options.plan->schedule = schedule;
+    const auto alone = choices_of(built.optimized, plan_alone(built.optimized, built.inputs));
+    if (schedule.chunk == 1) options.plan->nodes = alone;
+    if (5 % schedule.chunk == 1) options.plan->rest = alone;
+    if (5 % schedule.chunk > 1) options.plan->rest = options.plan->nodes;
+    WideModel divided(graph, made_up_members(graph, 5), options);
+    const auto first = divided.forward({&input, 1}), second = divided.forward({&input, 1});
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_TRUE(at::allclose(first[i].stacked(), expected[i].stacked()));
+      EXPECT_TRUE(at::equal(first[i].stacked(), second[i].stacked()));
+    }
+    EXPECT_EQ(first[0].parts.size(), 1u);
+    EXPECT_EQ(first[1].parts.size(), 1u);
+    EXPECT_FALSE(first[0].parts[0].is_alias_of(second[0].parts[0]));
+  }
+}
+
 TEST(Measuring, ChoosesAPlanThatIsRightAndRemembersIt) {
   const TemporaryFolder folder;
   const auto architecture = convnet();
