@@ -142,7 +142,7 @@ const Places& places_of(const Call& call) {
 // With the batch's statistics: each channel is read once.
 //   x [N, B, C, …]; all else [N, C]
 Answer ask_by_channel(const Call& call) {
-  if (!is_mapped(call, kX)) return refuse("the input is shared, or a constant");
+  if (!call.operand_of(kX)) return refuse("the input is a constant");
   const auto& x = call.operand_at(kX)->type;
   if (!call.flag(*places_of(call).training)) return refuse("the statistics do not come from the batch");
   if (x.rank() < 3) return refuse("a channel has no rows");
@@ -205,6 +205,10 @@ std::vector<Sample> samples(std::int64_t members) {
        "aten._native_batch_norm_legit_functional.default",
        {{ValueRef{0}}, {ValueRef{1}}, {ValueRef{2}}, {ValueRef{3}}, {ValueRef{4}}, {true}, {0.1}, {1e-5}},
        {{{3, 7, 5, 7}}, c, shared, c, positive}},
+      {"training, a shared input",
+       "aten._native_batch_norm_legit_functional.default",
+       {{ValueRef{0}}, {ValueRef{1}}, {ValueRef{2}}, {ValueRef{3}}, {ValueRef{4}}, {true}, {0.1}, {1e-5}},
+       {{{3, 7, 5, 7}, false}, c, c, c, positive}},
       {"no running statistics, rows of channels",
        "aten._native_batch_norm_legit.no_stats",
        {{ValueRef{0}}, {}, {ValueRef{1}}, {true}, {0.1}, {1e-5}},

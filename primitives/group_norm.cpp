@@ -80,7 +80,7 @@ Kernel prepare_front(const Call& call, const Offer&) {
 Kernel prepare_one_pass(const Call& call, const Offer&) {
   return [groups = call.integer(kGroups), eps = call.real(kEps), call](std::span<const at::Tensor> in,
                                                                        std::span<at::Tensor> out) {
-    out[0] = kernels::normalize_groups(in[*call.operand_of(kX)], groups, front_or_none(call, kWeight, in),
+    out[0] = kernels::normalize_groups(front_or_none(call, kX, in), groups, front_or_none(call, kWeight, in),
                                        front_or_none(call, kBias, in), eps, kernels::Norm::kGroup);
   };
 }

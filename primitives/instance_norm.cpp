@@ -34,7 +34,7 @@ Answer ask_one_pass(const Call& call) {
 
 Kernel prepare_one_pass(const Call& call, const Offer&) {
   return [call, eps = call.real(kEps)](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-    const auto& x = in[*call.operand_of(kX)];
+    const auto x = front_or_none(call, kX, in);
     out[0] = kernels::normalize_groups(x, x.size(2), front_or_none(call, kWeight, in),
                                        front_or_none(call, kBias, in), eps, kernels::Norm::kInstance);
   };

@@ -91,7 +91,7 @@ Kernel prepare_fused(const Call& call, const Offer& offer) {
   const double eps = call.is_none(index) ? smallest : call.real(index);
   const auto composed = prepare_batched(call, offer);
   return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-    const auto& x = in[*call.operand_of(kX)];
+    const auto x = front_or_none(call, kX, in);
     if (wants_gradients(in) || x.numel() == 0) return composed(in, out);
     const auto vectors = [&](std::size_t argument) {
       const auto one = front_or_none(call, argument, in);

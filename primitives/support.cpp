@@ -93,7 +93,6 @@ void check_indices(const at::Tensor& index, std::int64_t least, std::int64_t ext
 
 Answer ask_one_pass_norm(const Call& call) {
   if (!call.operand_of(0)) return refuse("the input is a constant");
-  if (!is_mapped(call, 0)) return refuse("the input is shared: it is normalised once");
   if (!kernels::can_run_rows(call.results[0].dtype)) return refuse("no kernel for this dtype");
   auto one = uniform_offer(call, Layout::kFront);
   one.cost = kernel_cost(1.2 * total_bytes(call));

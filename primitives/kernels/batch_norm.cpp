@@ -87,9 +87,11 @@ void run_odd_channel(const at::Tensor& x, std::int64_t i, const std::array<at::T
 BatchNorm batch_norm(const at::Tensor& given, const at::Tensor& weight, const at::Tensor& bias,
                      const at::Tensor& running_mean, const at::Tensor& running_var, double momentum,
                      double eps) {
-  const auto x = given.contiguous();
-  const auto members = x.size(0), batch = x.size(1), channels = x.size(2);
-  const auto length = x.numel() / (members * batch * channels), count = batch * length;
+  const bool same = given.size(0) > 1 && given.stride(0) == 0;  // for all members: Note in rows.cpp
+  const auto x = (same ? given.narrow(0, 0, 1) : given).contiguous();
+  const auto members = given.size(0), batch = x.size(1), channels = x.size(2);
+  const auto length = x.numel() / (x.size(0) * batch * channels), count = batch * length;
+  const auto copies = members / x.size(0), of_member = channels * count;
   const std::vector<std::int64_t> shape{members, channels};
   const auto vector = [&](const at::Tensor& tensor) {
     return tensor.defined() ? tensor.expand(shape).contiguous() : tensor;
@@ -100,7 +102,7 @@ BatchNorm batch_norm(const at::Tensor& given, const at::Tensor& weight, const at
   const auto made = [&](bool wanted) { return wanted ? at::empty(shape, x.options()) : at::Tensor(); };
   const auto weights = vector(weight), biases = vector(bias), means = vector(running_mean),
              variances = vector(running_var);
-  BatchNorm result{at::empty(x.sizes(), x.options()), made(true), made(true), made(means.defined()),
+  BatchNorm result{at::empty(given.sizes(), x.options()), made(true), made(true), made(means.defined()),
                    made(variances.defined())};
   RECORD_FUNCTION("wide::batch_norm", std::vector<c10::IValue>());
   const float *from = x.const_data_ptr<float>(), *scale = data(weights), *shift = data(biases),
@@ -110,34 +112,37 @@ BatchNorm batch_norm(const at::Tensor& given, const at::Tensor& weight, const at
   float* new_mean = old_mean ? result.running_mean.mutable_data_ptr<float>() : nullptr;
   float* new_variance = old_variance ? result.running_var.mutable_data_ptr<float>() : nullptr;
   std::vector<char> odd(static_cast<std::size_t>(members * channels), 0);
-  parallel_ranges(members * channels, std::max<std::int64_t>(1, kNumbersPerThread / count),
+  const auto normalize = [&](Channel channel, const Moments& moments, std::int64_t i) {
+    const auto& [middle, squares] = moments;
+    const double variance = squares / static_cast<double>(count);
+    if (is_odd(squares, variance + eps)) {
+      odd[static_cast<std::size_t>(i)] = 1;
+      return;
+    }
+    const double factor = 1 / std::sqrt(variance + eps);
+    mean[i] = static_cast<float>(middle);
+    invstd[i] = static_cast<float>(factor);
+    const float slope = scale ? invstd[i] * scale[i] : invstd[i];
+    scale_channel(channel, slope, (shift ? shift[i] : 0) - mean[i] * slope);
+    if (new_mean) new_mean[i] = static_cast<float>(momentum * middle + (1 - momentum) * old_mean[i]);
+    if (new_variance)
+      new_variance[i] = static_cast<float>(momentum * (squares / static_cast<double>(count - 1)) +
+                                           (1 - momentum) * old_variance[i]);
+  };
+  parallel_ranges(x.size(0) * channels, std::max<std::int64_t>(1, kNumbersPerThread / count),
                   [&](std::int64_t begin, std::int64_t end) {
                     for (auto i = begin; i < end; ++i) {
                       const auto first = (i / channels * batch * channels + i % channels) * length;
-                      const Channel channel{from + first, to + first, batch, length, channels * length};
-                      const auto [middle, squares] = moments_of(channel);
-                      const double variance = squares / static_cast<double>(count);
-                      if (is_odd(squares, variance + eps)) {
-                        odd[static_cast<std::size_t>(i)] = 1;
-                        continue;
-                      }
-                      const double factor = 1 / std::sqrt(variance + eps);
-                      mean[i] = static_cast<float>(middle);
-                      invstd[i] = static_cast<float>(factor);
-                      const float slope = scale ? invstd[i] * scale[i] : invstd[i];
-                      scale_channel(channel, slope, (shift ? shift[i] : 0) - mean[i] * slope);
-                      if (new_mean)
-                        new_mean[i] = static_cast<float>(momentum * middle + (1 - momentum) * old_mean[i]);
-                      if (new_variance)
-                        new_variance[i] =
-                            static_cast<float>(momentum * (squares / static_cast<double>(count - 1)) +
-                                               (1 - momentum) * old_variance[i]);
+                      Channel channel{from + first, to + first, batch, length, channels * length};
+                      const auto moments = moments_of(channel);
+                      for (std::int64_t k = 0; k < copies; ++k, channel.y += of_member)
+                        normalize(channel, moments, i + k * channels);
                     }
                   });
   for (std::size_t i = 0; i < odd.size(); ++i)
     if (odd[i])
-      run_odd_channel(x, static_cast<std::int64_t>(i), {weights, biases, means, variances}, momentum, eps,
-                      result);
+      run_odd_channel(x.expand(given.sizes()), static_cast<std::int64_t>(i),
+                      {weights, biases, means, variances}, momentum, eps, result);
   return result;
 }
 

@@ -57,6 +57,23 @@ template <typename T>
   return total;
 }
 
+// Note [The same for all members]
+// Where members normalise the same numbers, only weights differ: moments are computed once, and each member's
+// result follows while the row is in the cache. `x` of such members has no memory of its own for each.
+struct Source {
+  bool same;
+  at::Tensor x;  ///< [1, …] where it is the same for all, else [N, …]
+
+  explicit Source(const at::Tensor& given)
+      : same(given.size(0) > 1 && given.stride(0) == 0),
+        x((same ? given.narrow(0, 0, 1) : given).contiguous()) {}
+};
+
+// Members whose row is the same, one after the other.
+struct Copies {
+  std::int64_t count, weight_step, y_step;  ///< numbers from one member's to the next one's
+};
+
 template <typename T>
 struct Row {
   const T *x, *weight, *bias;  ///< weight and bias may be null
@@ -64,6 +81,7 @@ struct Row {
   std::int64_t count;
   T eps;
   bool centred;
+  Copies copies;
 };
 
 // False, and nothing is written, where the row is odd.
@@ -74,14 +92,18 @@ template <typename T>
   const T squares = sum_of(row.x, row.count, mean, true), variance = squares / count + row.eps;
   if (is_odd(squares, variance)) return false;
   const T factor = T{1} / std::sqrt(variance);
-  if (row.weight && row.bias) {
-    for (std::int64_t i = 0; i < row.count; ++i)
-      row.y[i] = (row.x[i] - mean) * factor * row.weight[i] + row.bias[i];
-  } else if (row.weight) {
-    for (std::int64_t i = 0; i < row.count; ++i) row.y[i] = (row.x[i] - mean) * factor * row.weight[i];
-  } else {
-    for (std::int64_t i = 0; i < row.count; ++i)
-      row.y[i] = (row.x[i] - mean) * factor + (row.bias ? row.bias[i] : T{0});
+  for (std::int64_t k = 0; k < row.copies.count; ++k) {
+    const T* weight = row.weight ? row.weight + k * row.copies.weight_step : nullptr;
+    const T* bias = row.bias ? row.bias + k * row.copies.weight_step : nullptr;
+    T* y = row.y + k * row.copies.y_step;
+    if (weight && bias) {
+      for (std::int64_t i = 0; i < row.count; ++i) y[i] = (row.x[i] - mean) * factor * weight[i] + bias[i];
+    } else if (weight) {
+      for (std::int64_t i = 0; i < row.count; ++i) y[i] = (row.x[i] - mean) * factor * weight[i];
+    } else {
+      for (std::int64_t i = 0; i < row.count; ++i)
+        y[i] = (row.x[i] - mean) * factor + (bias ? bias[i] : T{0});
+    }
   }
   return true;
 }
@@ -98,6 +120,7 @@ struct Group {
   T* y;
   std::int64_t channels, length;
   T eps;
+  Copies copies;
 };
 
 // The mean is taken off before anything is rounded: numbers that are all the same give the bias to the bit.
@@ -110,11 +133,13 @@ template <typename T>
   const T squares = sum_of(group.x, all, mean, true), variance = squares / count + group.eps;
   if (is_odd(squares, variance)) return false;
   const T factor = T{1} / std::sqrt(variance);
-  for (std::int64_t c = 0; c < group.channels; ++c) {
-    const T scale = group.weight ? factor * group.weight[c] : factor;
-    const T shift = group.bias ? group.bias[c] : T{0};
+  for (std::int64_t k = 0; k < group.copies.count * group.channels; ++k) {
+    const auto member = k / group.channels, c = k % group.channels;
+    const auto own = member * group.copies.weight_step + c;
+    const T scale = group.weight ? factor * group.weight[own] : factor;
+    const T shift = group.bias ? group.bias[own] : T{0};
     const T* x = group.x + c * group.length;
-    T* y = group.y + c * group.length;
+    T* y = group.y + member * group.copies.y_step + c * group.length;
     if (!std::isfinite(scale)) {  // times what the mean leaves it may be Inf where ATen has NaN
       scale_row(x, y, scale, shift - scale * mean, group.length);
       continue;
@@ -139,31 +164,37 @@ void for_rows(std::int64_t rows, std::int64_t per_member, std::int64_t length, c
                   });
 }
 
-// `run(x, y)` in the type that is computed in: `count` numbers that are of another go through two buffers.
-// Gives what `run` says, whether it wrote.
+// `run(x, y, first, members)` in the type that is computed in: `count` numbers that are of another go through
+// two buffers, member by member. Gives what `run` says, whether it wrote.
 template <typename Work, typename T, typename Run>
-bool in_work_type(const T* x, T* y, std::int64_t count, const Run& run) {
+bool in_work_type(const T* x, T* y, std::int64_t count, const Copies& copies, const Run& run) {
   if constexpr (std::is_same_v<T, Work>) {
-    return run(x, y);
+    return run(x, y, 0, copies.count);
   } else {
     thread_local std::vector<Work> in, out;
     in.assign(x, x + count);
     out.resize(in.size());
-    const bool written = run(in.data(), out.data());
-    if (written) std::copy(out.begin(), out.end(), y);
-    return written;
+    for (std::int64_t k = 0; k < copies.count; ++k) {
+      if (!run(in.data(), out.data(), k, 1)) return false;
+      std::copy(out.begin(), out.end(), y + k * copies.y_step);
+    }
+    return true;
   }
 }
 
 // `run` on a copy of an odd row, as one more member alone; see Note [Odd rows].
 using Alone = std::function<at::Tensor(const at::Tensor& x, std::int64_t member, std::int64_t row)>;
 
-// A row of `like`, whose numbers [first, first + count) it is.
-void run_alone(const at::Tensor& like, const at::Tensor& y, std::int64_t member, std::int64_t row,
-               std::int64_t count, const Alone& run) {
+// The results of a row of `x`, which is the same for all `members` from the first.
+void run_alone(const at::Tensor& x, const at::Tensor& y, std::int64_t first, std::int64_t members,
+               std::int64_t row, std::int64_t count, const Alone& run) {
   const c10::InferenceMode mode;
-  const auto part = [&](const at::Tensor& all) { return all.view(-1).narrow(0, row * count, count); };
-  part(y).copy_(run(part(like).clone(), member, row).view(-1));
+  const auto part = [&](const at::Tensor& all, std::int64_t of) {
+    return all.view(-1).narrow(0, of * count, count);
+  };
+  const auto rows = y.numel() / count / y.size(0);
+  for (std::int64_t k = 0; k < members; ++k)
+    part(y, row + k * rows).copy_(run(part(x, row).clone(), first + k, row).view(-1));
 }
 
 std::optional<at::Tensor> of_member(const at::Tensor& weight, std::int64_t member) {
@@ -180,18 +211,25 @@ template <typename T, typename Work, bool (*kRun)(const Row<Work>&)>
 void normalize_all(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& y,
                    double eps, bool centred, const Alone& alone) {
   const auto per_member = x.size(1), length = x.size(2);
+  const Copies copies{y.size(0) / x.size(0), length, per_member * length};
   const T* source = x.const_data_ptr<T>();
   const Work *weights = numbers<Work>(weight), *biases = numbers<Work>(bias);
   T* target = y.mutable_data_ptr<T>();
   for_rows(x.size(0) * per_member, per_member, length, [&](std::int64_t member, std::int64_t row) {
     const auto first = row * length;
-    const bool written =
-        in_work_type<Work>(source + first, target + first, length, [&](const Work* from, Work* to) {
-          return kRun({from, weights ? weights + member * length : nullptr,
-                       biases ? biases + member * length : nullptr, to, length, static_cast<Work>(eps),
-                       centred});
-        });
-    if (!written) run_alone(x, y, member, row, length, alone);
+    const auto run = [&](const Work* from, Work* to, std::int64_t k, std::int64_t members) {
+      const auto own = (member + k) * length;
+      return kRun({from,
+                   weights ? weights + own : nullptr,
+                   biases ? biases + own : nullptr,
+                   to,
+                   length,
+                   static_cast<Work>(eps),
+                   centred,
+                   {members, copies.weight_step, copies.y_step}});
+    };
+    if (!in_work_type<Work>(source + first, target + first, length, copies, run))
+      run_alone(x, y, member, copies.count, row, length, alone);
   });
 }
 
@@ -207,14 +245,21 @@ void normalize_all_groups(const Groups& about, const at::Tensor& x, const at::Te
   const Work *weights = numbers<Work>(weight), *biases = numbers<Work>(bias);
   T* target = y.mutable_data_ptr<T>();
   const auto per_member = about.batch * about.groups, size = about.channels * about.length;
-  for_rows(about.members * per_member, per_member, size, [&](std::int64_t member, std::int64_t row) {
-    const auto channel = (member * about.groups + row % about.groups) * about.channels;
-    const bool written =
-        in_work_type<Work>(source + row * size, target + row * size, size, [&](const Work* from, Work* to) {
-          return kRun({from, weights ? weights + channel : nullptr, biases ? biases + channel : nullptr, to,
-                       about.channels, about.length, static_cast<Work>(about.eps)});
-        });
-    if (!written) run_alone(x, y, member, row, size, alone);
+  const Copies copies{about.members / x.size(0), about.groups * about.channels, per_member * size};
+  for_rows(x.size(0) * per_member, per_member, size, [&](std::int64_t member, std::int64_t row) {
+    const auto run = [&](const Work* from, Work* to, std::int64_t k, std::int64_t members) {
+      const auto channel = ((member + k) * about.groups + row % about.groups) * about.channels;
+      return kRun({from,
+                   weights ? weights + channel : nullptr,
+                   biases ? biases + channel : nullptr,
+                   to,
+                   about.channels,
+                   about.length,
+                   static_cast<Work>(about.eps),
+                   {members, copies.weight_step, copies.y_step}});
+    };
+    if (!in_work_type<Work>(source + row * size, target + row * size, size, copies, run))
+      run_alone(x, y, member, copies.count, row, size, alone);
   });
 }
 
@@ -226,10 +271,13 @@ void scale_all(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& s
   const T *source = x.const_data_ptr<T>(), *scales = scale.const_data_ptr<T>(),
           *shifts = shift.const_data_ptr<T>();
   T* target = y.mutable_data_ptr<T>();
-  for_rows(x.size(0) * per_member, per_member, length, [&](std::int64_t member, std::int64_t row) {
-    const auto k = member * channels + row % channels;
-    run(source + row * length, target + row * length, static_cast<Work>(scales[k]),
-        static_cast<Work>(shifts[k]), length);
+  const auto copies = y.size(0) / x.size(0);
+  for_rows(x.size(0) * per_member, per_member, length, [&](std::int64_t first, std::int64_t row) {
+    for (auto member = first; member < first + copies; ++member) {
+      const auto k = member * channels + row % channels;
+      run(source + row * length, target + (row + (member - first) * per_member) * length,
+          static_cast<Work>(scales[k]), static_cast<Work>(shifts[k]), length);
+    }
   });
 }
 
@@ -246,9 +294,9 @@ bool can_run_rows(at::ScalarType dtype) {
 
 at::Tensor scale_shift(const at::Tensor& given, const at::Tensor& given_scale,
                        const at::Tensor& given_shift) {
-  const auto x = given.contiguous(), scale = given_scale.contiguous(), shift = given_shift.contiguous();
-  auto y = at::empty_like(x);
-  if (x.numel() == 0) return y;
+  const auto x = Source(given).x, scale = given_scale.contiguous(), shift = given_shift.contiguous();
+  auto y = at::empty(given.sizes(), x.options());
+  if (y.numel() == 0) return y;
   RECORD_FUNCTION("wide::scale_shift", std::vector<c10::IValue>());
   if (x.scalar_type() == at::kFloat) {
     scale_all<float, float>(x, scale, shift, y, scale_floats);
@@ -266,13 +314,13 @@ at::Tensor scale_shift(const at::Tensor& given, const at::Tensor& given_scale,
 
 at::Tensor normalize_groups(const at::Tensor& given, std::int64_t groups, const at::Tensor& given_weight,
                             const at::Tensor& given_bias, double eps, Norm norm) {
-  const auto x = given.contiguous();
-  auto y = at::empty_like(x);
-  if (x.numel() == 0) return y;
+  const auto x = Source(given).x;
+  auto y = at::empty(given.sizes(), x.options());
+  if (y.numel() == 0) return y;
   const auto type = x.scalar_type();
   const auto weight = dense(given_weight, type), bias = dense(given_bias, type);
   const auto outer = x.size(0) * x.size(1) * x.size(2);
-  const Groups about{x.size(0), x.size(1), groups, x.size(2) / groups, x.numel() / outer, eps};
+  const Groups about{y.size(0), x.size(1), groups, x.size(2) / groups, x.numel() / outer, eps};
   const Alone alone = [&](const at::Tensor& one, std::int64_t member, std::int64_t row) {
     const auto channels = [&](const at::Tensor& all) {
       auto own = of_member(all, member);
@@ -297,9 +345,9 @@ at::Tensor normalize_groups(const at::Tensor& given, std::int64_t groups, const 
 
 at::Tensor normalize_rows(const at::Tensor& given, const at::Tensor& given_weight,
                           const at::Tensor& given_bias, double eps, Norm norm) {
-  const auto x = given.contiguous();
-  auto y = at::empty_like(x);
-  if (x.numel() == 0) return y;
+  const auto x = Source(given).x;
+  auto y = at::empty(given.sizes(), x.options());
+  if (y.numel() == 0) return y;
   const auto weight = dense(given_weight, x.scalar_type()), bias = dense(given_bias, x.scalar_type());
   const bool centred = norm == Norm::kLayer;
   const Alone alone = [&](const at::Tensor& one, std::int64_t member, std::int64_t) {
