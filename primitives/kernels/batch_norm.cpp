@@ -11,6 +11,7 @@
 
 #include "core/aten/parallel.h"
 #include "primitives/kernels/clones.h"
+#include "primitives/kernels/rows.h"
 
 namespace wide::kernels {
 namespace {
@@ -87,8 +88,7 @@ void run_odd_channel(const at::Tensor& x, std::int64_t i, const std::array<at::T
 BatchNorm batch_norm(const at::Tensor& given, const at::Tensor& weight, const at::Tensor& bias,
                      const at::Tensor& running_mean, const at::Tensor& running_var, double momentum,
                      double eps) {
-  const bool same = given.size(0) > 1 && given.stride(0) == 0;  // for all members: Note in rows.cpp
-  const auto x = (same ? given.narrow(0, 0, 1) : given).contiguous();
+  const auto x = once_where_same(given);
   const auto members = given.size(0), batch = x.size(1), channels = x.size(2);
   const auto length = x.numel() / (x.size(0) * batch * channels), count = batch * length;
   const auto copies = members / x.size(0), of_member = channels * count;

@@ -57,18 +57,6 @@ template <typename T>
   return total;
 }
 
-// Note [The same for all members]
-// Where members normalise the same numbers, only weights differ: moments are computed once, and each member's
-// result follows while the row is in the cache. `x` of such members has no memory of its own for each.
-struct Source {
-  bool same;
-  at::Tensor x;  ///< [1, …] where it is the same for all, else [N, …]
-
-  explicit Source(const at::Tensor& given)
-      : same(given.size(0) > 1 && given.stride(0) == 0),
-        x((same ? given.narrow(0, 0, 1) : given).contiguous()) {}
-};
-
 // Members whose row is the same, one after the other.
 struct Copies {
   std::int64_t count, weight_step, y_step;  ///< numbers from one member's to the next one's
@@ -288,13 +276,17 @@ at::Tensor dense(const at::Tensor& weight, at::ScalarType of) {
 
 }  // namespace
 
+at::Tensor once_where_same(const at::Tensor& x) {
+  return (x.size(0) > 1 && x.stride(0) == 0 ? x.narrow(0, 0, 1) : x).contiguous();
+}
+
 bool can_run_rows(at::ScalarType dtype) {
   return dtype == at::kFloat || dtype == at::kDouble || dtype == at::kBFloat16;
 }
 
 at::Tensor scale_shift(const at::Tensor& given, const at::Tensor& given_scale,
                        const at::Tensor& given_shift) {
-  const auto x = Source(given).x, scale = given_scale.contiguous(), shift = given_shift.contiguous();
+  const auto x = once_where_same(given), scale = given_scale.contiguous(), shift = given_shift.contiguous();
   auto y = at::empty(given.sizes(), x.options());
   if (y.numel() == 0) return y;
   RECORD_FUNCTION("wide::scale_shift", std::vector<c10::IValue>());
@@ -314,7 +306,7 @@ at::Tensor scale_shift(const at::Tensor& given, const at::Tensor& given_scale,
 
 at::Tensor normalize_groups(const at::Tensor& given, std::int64_t groups, const at::Tensor& given_weight,
                             const at::Tensor& given_bias, double eps, Norm norm) {
-  const auto x = Source(given).x;
+  const auto x = once_where_same(given);
   auto y = at::empty(given.sizes(), x.options());
   if (y.numel() == 0) return y;
   const auto type = x.scalar_type();
@@ -345,7 +337,7 @@ at::Tensor normalize_groups(const at::Tensor& given, std::int64_t groups, const 
 
 at::Tensor normalize_rows(const at::Tensor& given, const at::Tensor& given_weight,
                           const at::Tensor& given_bias, double eps, Norm norm) {
-  const auto x = Source(given).x;
+  const auto x = once_where_same(given);
   auto y = at::empty(given.sizes(), x.options());
   if (y.numel() == 0) return y;
   const auto weight = dense(given_weight, x.scalar_type()), bias = dense(given_bias, x.scalar_type());

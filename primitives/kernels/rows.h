@@ -9,6 +9,10 @@ namespace wide::kernels {
 /// float32, float64 or bfloat16 on the CPU: what the kernels below take.
 bool can_run_rows(at::ScalarType dtype);
 
+/// `x` [N, …] without gaps; [1, …] where it is one tensor that stands for all members (a stride of 0).
+/// Moments of that are computed once, and each member's result follows while the numbers are in the cache.
+at::Tensor once_where_same(const at::Tensor& x);
+
 /// y[n, b, c, s] = x[n, b, c, s] · scale[n, c] + shift[n, c]. x [N, B, C, …]; scale, shift [N, C] in x's
 /// dtype.
 at::Tensor scale_shift(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& shift);
