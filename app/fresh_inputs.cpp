@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/aten/side_by_side.h"
+
 namespace wide::app {
 namespace {
 
@@ -34,28 +36,32 @@ FreshInputs::FreshInputs(std::vector<ModelInput> like, const Draw& draw, std::ui
   drawn_.push_back(std::move(like));
 }
 
-std::vector<ModelInput> FreshInputs::next() {
+// In the same memory each time: what was freed here would be what rivals next make their outputs in, and
+// would lie in the cache.
+const std::vector<ModelInput>& FreshInputs::next() {
   const c10::InferenceMode guard;
-  auto inputs = drawn_[random_.below(static_cast<std::uint32_t>(drawn_.size()))];
+  if (last_.empty()) last_ = cloned(drawn_.back());
+  const auto& values = drawn_[random_.below(static_cast<std::uint32_t>(drawn_.size()))];
   const auto first = static_cast<std::int64_t>(random_.next() >> 40),
              row = static_cast<std::int64_t>(random_.next() >> 40);
   const double factor = 0.75 + 0.5 * static_cast<double>(random_.next() >> 11) * 0x1p-53;
-  for (auto& [tensor, mapped] : inputs) {
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const auto& [tensor, mapped] = values[k];
     if (is_real(tensor)) {
-      tensor = tensor * factor;
+      at::mul_out(last_[k].tensor, tensor, at::scalar_tensor(factor, at::kDouble));
       continue;
     }
     std::vector<std::int64_t> by, dims;
     if (mapped) by.push_back(first), dims.push_back(0);
     if (tensor.dim() > (mapped ? 2 : 1)) by.push_back(row), dims.push_back(mapped ? 1 : 0);
-    tensor = dims.empty() ? tensor.clone() : tensor.roll(by, dims).contiguous();
+    last_[k].tensor.copy_(dims.empty() ? tensor : tensor.roll(by, dims));
   }
-  return inputs;
+  return last_;
 }
 
 std::vector<ModelInput> FreshInputs::next_with_nan() {
   const c10::InferenceMode guard;
-  auto inputs = next();
+  auto inputs = cloned(next());
   bool any = false;
   for (auto& [tensor, mapped] : inputs) {
     if (!tensor.is_floating_point() || tensor.numel() == 0) continue;
@@ -83,7 +89,9 @@ std::vector<ModelInput> cloned(const std::vector<ModelInput>& inputs) {
 
 void copy_into(const std::vector<ModelInput>& to, const std::vector<ModelInput>& from) {
   const c10::InferenceMode guard;
-  for (std::size_t k = 0; k < to.size(); ++k) to[k].tensor.copy_(from[k].tensor);
+  run_side_by_side(1, 1, [&](std::size_t) {
+    for (std::size_t k = 0; k < to.size(); ++k) to[k].tensor.copy_(from[k].tensor);
+  });
 }
 
 }  // namespace wide::app

@@ -179,10 +179,11 @@ profiler::Contender WatchedPasses::contender() {
   return contender;
 }
 
-// Every batch of the round is as likely to be the one that is kept.
+// Every batch of the round is as likely to be the one that is kept. The outputs themselves go, as the rivals'
+// do: these take turns on memory that the one before has left in the cache.
 void WatchedPasses::keep_one() {
-  if (!comparable_ || random_.below(++seen_) != 0) return;
-  kept_ = Kept{cloned(slots_[last_slot_]), copy_of(last_)};
+  if (comparable_ && random_.below(++seen_) == 0) kept_ = Kept{cloned(slots_[last_slot_]), copy_of(last_)};
+  last_.clear();
 }
 
 void WatchedPasses::after_round() {
@@ -230,7 +231,7 @@ struct Known {
 std::vector<Known> known_sets(WideModel& model, FreshInputs& fresh) {
   std::vector<Known> sets;
   for (int i = 0; i < kSets; ++i) {
-    auto inputs = fresh.next();
+    auto inputs = cloned(fresh.next());
     auto expected = alone(model, inputs);
     sets.push_back({std::move(inputs), std::move(expected), {}});
   }

@@ -21,9 +21,14 @@
 // A contender in another process tells how long its runs took by its own clock. It takes its turns in the
 // same rounds, so that drift cancels as among the others. Threads of an OpenMP pool spin on for some
 // milliseconds after their last work and would take cores from the other process, so there is a pause when
-// the turn passes from one process to another. By then the next one's pool sleeps and its data may have left
-// the cache, where contenders of one process hand both over warm: a run that is not timed comes first. Nobody
-// pays for the change.
+// the turn passes from one process to another, and a run that is not timed, for the threads that slept
+// meanwhile.
+//
+// Note [Hot]
+// Between two turns of a contender the others run, and drive its weights and results from the cache; not all
+// alike: those that share weights, or get the memory that another has just freed, find it warm. So every turn
+// begins with a run that is not timed, as in the loop over requests that is to be told about. Where a run
+// takes so long that filling a cache is a small part of it, that is left out.
 
 namespace wide::profiler {
 namespace {
@@ -35,6 +40,7 @@ constexpr std::int64_t kMaxWarmupRuns = 200'000;  // ends a warm-up whose runs t
 constexpr double kSteadySpread = 0.10;            // of the last three windows
 constexpr double kSteadyTrend = 0.97;             // the newest window over the fastest of the two before
 constexpr double kSettleUs = 10'000;     // longer than libgomp's threads spin; see Note [Other processes]
+constexpr double kLongUs = 20'000;       // a cache of 32 MB is filled in a twentieth of it; see Note [Hot]
 constexpr double kRecheckGrowth = 1.15;  // rounds between two looks at precision: intervals cost time
 
 double seconds_between(std::int64_t from, std::int64_t to) {
@@ -148,17 +154,20 @@ StopReason run_rounds(std::span<const Contender> contenders, const StoppingRule&
   const auto start = clock.nanoseconds();
   int next_check = min_rounds;
   bool elsewhere = static_cast<bool>(contenders.back().run_elsewhere);  // whoever was warmed up last
+  std::vector<double> last_us(contenders.size());
   while (result.rounds < max_rounds) {
     for (int position = 0; position < count; ++position) {
       if (cancelled()) return StopReason::kCancelled;
       const int contender = orders[result.rounds][position];
       const int runs_as = contender == result.twin() ? 0 : contender;
-      if (static_cast<bool>(contenders[runs_as].run_elsewhere) != elsewhere) {
+      const bool changes = static_cast<bool>(contenders[runs_as].run_elsewhere) != elsewhere;
+      if (changes) {
         elsewhere = !elsewhere;
         clock.pause(kSettleUs);
-        nanoseconds_of(contenders[runs_as], 1, clock);
       }
+      if (changes || last_us[runs_as] < kLongUs) nanoseconds_of(contenders[runs_as], 1, clock);
       Sample sample = take_sample(contenders[runs_as], result.warmup[runs_as].batch, clock);
+      last_us[runs_as] = sample.microseconds;
       sample.contender = contender;
       sample.round = result.rounds;
       sample.position = position;

@@ -39,13 +39,15 @@ SeparateRuns::SeparateRuns(WideModel& model, std::span<const ModelInput> inputs,
 void SeparateRuns::set_inputs(std::size_t slot, std::span<const ModelInput> inputs) {
   const c10::InferenceMode guard;
   auto& members = slots_.at(slot);
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    std::size_t user = 0;
-    for (std::size_t k = 0; k < graph_.inputs.size(); ++k) {
-      if (graph_.inputs[k].kind != InputKind::kUser) continue;
-      members[i][k].toTensor().copy_(inputs[user++].member(static_cast<std::int64_t>(i)));
+  run_side_by_side(1, 1, [&](std::size_t) {  // as wide's are written, see copy_into
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      std::size_t user = 0;
+      for (std::size_t k = 0; k < graph_.inputs.size(); ++k) {
+        if (graph_.inputs[k].kind != InputKind::kUser) continue;
+        members[i][k].toTensor().copy_(inputs[user++].member(static_cast<std::int64_t>(i)));
+      }
     }
-  }
+  });
 }
 
 SeparateRuns::Outputs SeparateRuns::outputs(std::size_t slot) const {

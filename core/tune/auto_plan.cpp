@@ -98,8 +98,9 @@ class AutoPlanner {
     return possible_schedules(request_.parts.members, at::get_num_threads(), device());
   }
 
-  StopwatchOptions on_device(StopwatchOptions options) const {
+  StopwatchOptions of_passes(StopwatchOptions options) {
     options.device = device();
+    options.before = [this] { examples_->renew(); };
     return options;
   }
 
@@ -260,7 +261,7 @@ class AutoPlanner {
       if (!one.execution) one.execution.emplace(execution(one.schedule, one.plans));
       runs.push_back(examples_->passes(one.execution, pool_));
     }
-    auto times = time_in_turns(runs, on_device(options));
+    auto times = time_in_turns(runs, of_passes(options));
     if (!has_much_) return times;
     for (auto& one : contenders) one.execution.reset();
     return_free_memory();
@@ -287,7 +288,7 @@ class AutoPlanner {
       std::vector<std::function<void()>> runs{examples_->passes(one.execution, pool_)};
       if (reference_) runs.push_back(examples_->passes(reference_, pool_));
       one.execution.emplace(execution(one.schedule, one.plans));
-      const auto times = time_in_turns(runs, on_device(options));
+      const auto times = time_in_turns(runs, of_passes(options));
       one.time = times[0];
       if (reference_ && std::isfinite(times[1])) one.time *= reference_time_ / times[1];
       if (!reference_ && one.plans.plan.alone && std::isfinite(one.time)) {

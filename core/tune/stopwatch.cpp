@@ -92,6 +92,7 @@ class Race {
   }
 
   double time_of(const Runner& runner, int repeats) const {
+    if (options_.before) options_.before();
     const double start = settled_now();
     for (int i = 0; i < repeats; ++i) (*runner.function)();
     return (settled_now() - start) / repeats;

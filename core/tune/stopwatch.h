@@ -16,7 +16,8 @@ struct StopwatchOptions {
   int least_rounds = 5;
   double hopeless = 1.5;  ///< after `least_rounds`, one this much slower than the best is given up
   double patience = 0;    ///< seconds; before, only what is twice as slow is given up, and no race is decided
-  std::function<double()> now = {};  ///< nanoseconds; the steady clock where none is given
+  std::function<void()> before = {};  ///< called before each sample, outside of it
+  std::function<double()> now = {};   ///< nanoseconds; the steady clock where none is given
   at::Device device = at::kCPU;  ///< what the functions gave it to do is waited for before the clock is read
 };
 

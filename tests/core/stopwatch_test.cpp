@@ -35,6 +35,16 @@ TEST(Stopwatch, GivesTheTimeOfACall) {
   EXPECT_NEAR(times[1], 130, 1e-6);
 }
 
+TEST(Stopwatch, WhatComesBeforeASampleIsNotTimed) {
+  Machine machine;
+  int prepared = 0, calls = 0;
+  const std::vector<std::function<void()>> functions{machine.counted(90'000, calls)};
+  auto options = machine.options();
+  options.before = [&] { machine.time += 5e6, ++prepared; };
+  EXPECT_NEAR(time_in_turns(functions, options)[0], 90'000, 1e-6);
+  EXPECT_EQ(prepared, calls);  // a call is as long as a sample
+}
+
 TEST(Stopwatch, SlowMomentsOfTheMachineCancelOut) {
   // Five times slower for the first rounds, in which the slow function is given up; then calm.
   Machine machine;

@@ -77,30 +77,51 @@ TEST(MeasureTest, TakesTheTimeThatAnotherProcessReports) {
   EXPECT_DOUBLE_EQ(speedup(result, 1).value, 3);
 }
 
-TEST(MeasureTest, RunsUntimedOnceWheneverTheProcessChanges) {
+struct Counted {
+  std::int64_t runs = 0;  ///< of all contenders, after their warm-up
+  std::int64_t turns = 0, changes = 0;
+};
+
+// Of a contender here and one elsewhere; a run elsewhere takes 900 us.
+Counted count_runs(double here_us) {
   FakeClock clock;
-  Random random(1);
   std::vector<std::int64_t> asked;
-  int near = 0;
+  std::int64_t here = 0;
   const std::vector<Contender> contenders = {{"wide",
                                               [&] {
-                                                ++near;
-                                                clock.advance(300);
+                                                ++here;
+                                                clock.advance(here_us);
                                               }},
                                              takes_elsewhere(asked, clock)};
   StoppingRule rule;
   rule.min_rounds = rule.max_rounds = 9, rule.min_sample_us = 0;
   const auto result = measure(contenders, rule, 5, clock, kNever);
-  int changes = 0;  // warm-up ends with the rival elsewhere
-  int before = 1;
+  Counted counted;
+  bool before = true;  // warm-up ends with the rival elsewhere
   for (const auto& sample : result.samples) {
-    const int process = sample.contender == 1 ? 1 : 0;
-    changes += process != before;
-    before = process;
+    ++counted.turns;
+    const bool elsewhere = sample.contender == 1;
+    if (elsewhere != before) ++counted.changes;
+    before = elsewhere;
   }
-  ASSERT_GT(changes, 9);
-  const auto warmups = result.warmup[0].iterations + result.warmup[1].iterations;
-  EXPECT_EQ(near + std::ssize(asked) - warmups, 3 * 9 + changes);
+  counted.runs = here + std::ssize(asked) - result.warmup[0].iterations - result.warmup[1].iterations;
+  return counted;
+}
+
+TEST(MeasureTest, EveryTurnBeginsWithARunThatIsNotTimed) {
+  const auto counted = count_runs(300);
+  EXPECT_EQ(counted.turns, 3 * 9);
+  EXPECT_EQ(counted.runs, 2 * counted.turns);
+}
+
+TEST(MeasureTest, ALongRunIsNotTimedFirstOnlyWhereTheProcessChanges) {
+  const auto counted = count_runs(50'000);
+  const auto elsewhere = counted.turns / 3;
+  const auto changed_to_here = counted.changes / 2;
+  ASSERT_GT(changed_to_here, 4);
+  // And once in its first turn, of which nothing is known yet.
+  EXPECT_GE(counted.runs, counted.turns + elsewhere + changed_to_here);
+  EXPECT_LE(counted.runs, counted.turns + elsewhere + changed_to_here + 2);
 }
 
 TEST(MeasureTest, KeepsEverySampleInOrderWithItsPlace) {
@@ -204,10 +225,10 @@ TEST(MeasureTest, StopsWhenCancelledAndKeepsWhatIsThere) {
   StoppingRule rule;
   rule.min_rounds = 1000;
   rule.max_seconds = 1000;
-  const auto result = measure(contenders, rule, 1, clock, [&] { return clock.seconds() > 0.5; });
+  const auto result = measure(contenders, rule, 1, clock, [&] { return clock.seconds() > 0.6; });
   EXPECT_EQ(result.stop_reason, StopReason::kCancelled);
   EXPECT_GE(result.rounds, 5);
-  EXPECT_LT(clock.seconds(), 0.51);
+  EXPECT_LT(clock.seconds(), 0.61);
 }
 
 TEST(MeasureTest, CancelledDuringWarmUpMeasuresNothing) {
