@@ -378,8 +378,8 @@ std::string WideModel::progress() const {
 std::string architecture_difference(std::vector<std::byte> first, std::vector<std::byte> second,
                                     const std::string& name) {
   return with_errors("load", [&] {
-    const auto one = wide::load_program(std::move(first), name).graph;
-    return wide::architecture_difference(one, wide::load_program(std::move(second), name).graph);
+    const auto one = wide::load_graph(std::move(first), name);
+    return wide::architecture_difference(one, wide::load_graph(std::move(second), name));
   });
 }
 

@@ -245,8 +245,7 @@ void write_bundle(const fs::path& given, std::span<const std::byte> program, con
   const auto folder = without_slash(given);
   check_place(folder, replace);
   const auto difference = architecture_difference(
-      load_program({program.begin(), program.end()}, model.graph().name, tensor_names(model.graph())).graph,
-      model.graph());
+      load_graph({program.begin(), program.end()}, model.graph().name), model.graph());
   if (!difference.empty()) {
     throw Error("bundle", "the program is another one than the model was loaded from: " + difference +
                               "; load it again");

@@ -287,6 +287,10 @@ LoadedProgram load_program(std::vector<std::byte> file, const std::string& name,
   return loaded;
 }
 
+Graph load_graph(std::vector<std::byte> file, const std::string& name) {
+  return capture_file(formats::parse_exported_program(std::move(file), name), name);
+}
+
 std::string architecture_difference(const Graph& a, const Graph& b) {
   const auto x = structure(a), y = structure(b);
   return x == y ? "" : first_difference(x, y);

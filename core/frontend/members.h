@@ -48,6 +48,8 @@ struct LoadedProgram {
 /// bring and are not copied out of the file. Throws as load() does.
 LoadedProgram load_program(std::vector<std::byte> file, const std::string& name,
                            const std::set<std::string>& given = {});
+/// Its graph alone: no tensor is copied.
+Graph load_graph(std::vector<std::byte> file, const std::string& name);
 
 /// The first line in which two graphs differ, both sides of it; empty where they are one architecture.
 std::string architecture_difference(const Graph& a, const Graph& b);
