@@ -93,7 +93,8 @@ Kernel prepare_xsmm(const Call& call, const Offer&) {
   const auto alpha = call.real(kAlpha);
   const auto scaled = [alpha](const at::Tensor& b) { return (alpha == 1 ? b : b * alpha).contiguous(); };
   at::Tensor packed;
-  if (const auto& constant = call.operand_at(kB)->constant; constant.defined()) packed = scaled(constant);
+  if (const auto& constant = call.operand_at(kB)->constant; constant.defined())
+    packed = scaled(constant.tensor());
   return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     out[0] = product
                  .run_onto(rows(call, kC, in).contiguous(), rows(call, kA, in).contiguous(),

@@ -92,7 +92,8 @@ std::optional<Affine> constant_affine(const Call& call) {
   return affine(call, [&](std::size_t index) {
     const auto* operand = call.operand_at(index);
     if (!operand) return at::Tensor();
-    return operand->mapped ? operand->constant : operand->constant.unsqueeze(0);
+    const auto known = operand->constant.tensor();
+    return operand->mapped ? known : known.unsqueeze(0);
   });
 }
 

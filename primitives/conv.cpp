@@ -252,11 +252,12 @@ Kernel prepare_winograd(const Call& call, const Offer& offer) {
                                        : w.unsqueeze(0);
   };
   at::Tensor ready;
-  if (const auto& constant = call.operand_at(kW)->constant; constant.defined()) {
+  const auto known = call.operand_at(kW)->constant;
+  if (known.defined()) {
     const auto pack = [&](const at::Tensor& w) { return kernel.pack(w); };
     const auto purpose = "winograd " + std::to_string(kTile);
-    ready = form == Prepacked::kPacked ? shared_constant(constant, purpose, pack)
-                                       : shared_whole_constant(grouped(constant), purpose, pack);
+    ready = form == Prepacked::kPacked ? shared_constant(known, purpose, pack)
+                                       : shared_whole_constant(grouped(known.tensor()), purpose, pack);
   }
   const auto padding = per_axis(call, kPadding);
   const auto shape = physical_shape(call.results[0], layout, call.members);
@@ -270,17 +271,21 @@ Kernel prepare_winograd(const Call& call, const Offer& offer) {
       if (form != Prepacked::kFolded && !own_bias) bias = bias.expand({members, bias.size(0)});
       bias = bias.reshape({groups, -1}).contiguous();
     }
-    const auto w = grouped(in[at_w]);
+    const auto w = known.defined() ? known : ConstantPart(in[at_w]);
+    const auto weights_of = [&](std::int64_t member) {
+      return form == Prepacked::kFolded ? w.tensor() : w.member(member);
+    };
     const auto format = shape.size() == 4 ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
     out[0] = at::empty(shape, in[at_x].options().memory_format(format));
-    kernel.run(by_groups(in[at_x], layout, groups), w, ready.defined() ? ready : kernel.pack(w), bias,
-               {padding[0], padding[1]}, by_groups(out[0], layout, groups));
+    kernel.run(by_groups(in[at_x], layout, groups), weights_of,
+               ready.defined() ? ready : kernel.pack(grouped(in[at_w])), bias, {padding[0], padding[1]},
+               by_groups(out[0], layout, groups));
   };
 }
 
 template <int kTile>
 Strategy winograd(std::string_view name) {
-  auto strategy = own_kernel(name, ask_winograd<kTile>, prepare_winograd<kTile>);
+  auto strategy = packing_kernel(name, ask_winograd<kTile>, prepare_winograd<kTile>, weight_of);
   strategy.least_mode = kTile == 2 ? Mode::kDefault : Mode::kMaxAutotune;  // by its errors
   return strategy;
 }

@@ -116,7 +116,7 @@ inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::C
       for (const auto value : *list) purpose.append(" ").append(std::to_string(value));
     }
     purpose.append("; ").append(std::to_string(sizes.groups));
-    ready = shared_whole_constant(constant, purpose,
+    ready = shared_whole_constant(constant.tensor(), purpose,
                                   [&](const at::Tensor& w) { return kernels::prepack(sizes, w, input); });
   }
   const auto run = [=, call = without_constants(call)](std::span<const at::Tensor> in,

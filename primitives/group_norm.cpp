@@ -57,7 +57,7 @@ bool is_odd(const at::Tensor& weight) {
 Kernel prepare_front(const Call& call, const Offer&) {
   const auto* weight_operand = call.operand_at(kWeight);
   const bool is_plain =
-      !weight_operand || (weight_operand->constant.defined() && !is_odd(weight_operand->constant));
+      !weight_operand || (weight_operand->constant.defined() && !is_odd(weight_operand->constant.tensor()));
   return [groups = call.integer(kGroups), eps = call.real(kEps), is_plain, call](
              std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto& x = in[*call.operand_of(kX)];

@@ -234,11 +234,12 @@ struct PackedChain {
 
 // `rows`: steps of all of the batch.
 std::vector<PackedChain> packed(const Shape& shape, const kernels::Recurrence& layer, std::int64_t rows,
-                                const std::vector<at::Tensor>& weights) {
+                                const std::vector<ConstantPart>& weights) {
   std::vector<PackedChain> chains;
   for (std::size_t i = 0; i < weights.size(); i += shape.weights) {
-    const auto& w = weights[i];  // [N, G·H, I]
-    const kernels::PackedGemm contribute(rows, w.size(2), w.size(1));
+    const auto& w = weights[i];
+    const auto sizes = w.sizes();  // [N, G·H, I]
+    const kernels::PackedGemm contribute(rows, sizes[2], sizes[1]);
     PackedChain chain{
         shared_constant(w, "panels", [&](const at::Tensor& all) { return contribute.pack(all); }),
         shared_constant(weights[i + 1], "recurrence", [&](const at::Tensor& all) { return layer.pack(all); }),
@@ -246,7 +247,7 @@ std::vector<PackedChain> packed(const Shape& shape, const kernels::Recurrence& l
         {},
         contribute};
     if (shape.biases) {
-      const auto &b_ih = weights[i + 2], &b_hh = weights[i + 3];
+      const auto b_ih = weights[i + 2].tensor(), b_hh = weights[i + 3].tensor();
       chain.bias = (shape.cell == Cell::kGru ? b_ih : b_ih + b_hh).contiguous();
       if (shape.cell == Cell::kGru) chain.hidden = b_hh.contiguous();
     }
@@ -281,15 +282,17 @@ Kernel prepare_by_member(const Call& call, const Offer&) {
     return mapped[i] ? tensor : convert(tensor, Layout::kShared, Layout::kFront, types[i], members);
   };
   const bool known = are_known(call);
-  std::vector<at::Tensor> constants;
-  for (const auto i : weights)
-    if (known) constants.push_back(front(i, call.operands[i].constant));
+  std::vector<ConstantPart> constants;
+  for (const auto i : weights) {
+    const auto& constant = call.operands[i].constant;
+    if (known) constants.push_back(mapped[i] ? constant : front(i, constant.tensor()));
+  }
   return [=, chains = packed(shape, layer, rows, constants)](std::span<const at::Tensor> in,
                                                              std::span<at::Tensor> out) {
     auto current = chains;
     if (!known) {
-      std::vector<at::Tensor> all;
-      for (const auto i : weights) all.push_back(front(i, in[i]));
+      std::vector<ConstantPart> all;
+      for (const auto i : weights) all.emplace_back(front(i, in[i]));
       current = packed(shape, layer, rows, all);
     }
     const auto state = [&](std::size_t k, std::int64_t at) {

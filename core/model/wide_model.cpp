@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/aten/pages.h"
 #include "core/aten/torch_bridge.h"
 #include "core/aten/torch_error.h"
 #include "core/eager/interpreter.h"
@@ -17,7 +18,6 @@
 #include "core/passes/placement.h"
 #include "core/passes/specialize.h"
 #include "core/run/listing.h"
-#include "core/run/tensor_memory.h"
 #include "core/strategy/member_fault.h"
 #include "core/strategy/sequential.h"
 #include "core/strategy/shared_constants.h"
@@ -270,7 +270,9 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   std::optional<MemberStreams::Active> drawing;
   if (random) drawing.emplace(&trial.emplace(seeds_, device()));
   const double before = elapsed();
-  Tuner tuner(*options_.costs, options_.tuning, options_.device);
+  auto tuning_options = options_.tuning;
+  tuning_options.memory = weight_bytes();
+  Tuner tuner(*options_.costs, std::move(tuning_options), options_.device);
   auto planned = this->planned(request, key, tuner);
   const double tuning = elapsed() - before;
   drawing.reset();

@@ -101,6 +101,15 @@ class ProgramBuilder {
     return constants_[slot];
   }
 
+  // For kernels to be made ready for: nothing is stacked by that.
+  ConstantPart part_of_constant(std::size_t slot) {
+    if (const auto input = pending_.find(slot); input != pending_.end()) {
+      const auto& all = inputs_[input->second];
+      if (all.is_apart() && !part_.alone) return {all, part_.first, part_.count};
+    }
+    return constant(slot);
+  }
+
   // By node, the values that no later node reads and that are no outputs.
   std::vector<std::vector<ValueId>> last_readers() const {
     std::map<ValueId, std::size_t> readers;
@@ -169,7 +178,7 @@ class ProgramBuilder {
     instruction.node = node_;
     for (std::size_t i = 0; i < local.operands.size(); ++i) {
       const auto slot = slot_in(local.operands[i], node_plan.offer.operands[i]);
-      if (is_constant(slot)) call.operands[i].constant = constant(slot);
+      if (is_constant(slot)) call.operands[i].constant = part_of_constant(slot);
       instruction.operands.push_back(slot);
     }
     for (std::size_t i = 0; i < node.results.size(); ++i) {
@@ -185,7 +194,10 @@ class ProgramBuilder {
     if (folds) return run_now(instruction);
     const auto packed = strategy && strategy->packs ? strategy->packs(call) : std::vector<std::size_t>();
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
-      if (std::ranges::find(packed, i) == packed.end()) read_.insert(instruction.operands[i]);
+      const auto slot = instruction.operands[i];
+      if (std::ranges::find(packed, i) != packed.end()) continue;
+      read_.insert(slot);
+      if (is_constant(slot)) constant(slot);
     }
     if (node_plan.strategy != kSharedStrategy && !call.by_member) {
       instruction.layouts = node_plan.offer.operands;

@@ -14,7 +14,7 @@
 #include "core/eager/observe.h"
 #include "core/ir/graph.h"
 #include "core/plan/plan.h"
-#include "core/run/constant.h"
+#include "core/strategy/constant.h"
 
 namespace wide {
 

@@ -4,10 +4,6 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/impl/alloc_cpu.h>
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 #include <atomic>
 
 namespace wide {
@@ -54,12 +50,6 @@ void use_tensor_memory() {
 
 bool uses_tensor_memory() {
   return in_use;
-}
-
-void return_free_memory() {
-#if defined(__GLIBC__)
-  ::malloc_trim(0);
-#endif
 }
 
 MemoryWatcher::MemoryWatcher() {

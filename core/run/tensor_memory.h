@@ -14,8 +14,6 @@ class MemorySource;
 /// there is no way back. Tensors made before keep their own deleters.
 void use_tensor_memory();
 bool uses_tensor_memory();
-/// Gives what the C library keeps of freed memory back to the system.
-void return_free_memory();
 
 /// Stands in front of every tensor's memory; as large as the alignment that libtorch promises.
 struct alignas(64) BlockHeader {

@@ -1,42 +1,14 @@
-#include "core/run/constant.h"
+#include "core/strategy/constant.h"
 
 #include <ATen/ATen.h>
-#include <sys/mman.h>
 
+#include <algorithm>
 #include <cmath>
-#include <new>
 #include <utility>
 
+#include "core/aten/pages.h"
+
 namespace wide {
-namespace {
-
-struct Pages {
-  void* data;
-  std::size_t bytes;
-};
-
-void unmap(void* context) {
-  const auto* pages = static_cast<Pages*>(context);
-  ::munmap(pages->data, pages->bytes);
-  delete pages;
-}
-
-// Large memory is the system's own, so that it is the system's again once it is free: the C library keeps
-// what it has.
-at::DataPtr memory_for(const at::Tensor& tensor) {
-  constexpr std::size_t kLarge = 1 << 20;
-  const auto bytes = tensor.nbytes();
-  if (!tensor.is_cpu() || bytes < kLarge) {
-    const auto made = at::empty({static_cast<std::int64_t>(bytes)}, tensor.options().dtype(at::kByte));
-    return made.storage().unsafeGetStorageImpl()->set_data_ptr({nullptr, made.device()});
-  }
-  auto* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) throw std::bad_alloc();
-  return {data, new Pages{data, bytes}, &unmap, tensor.device()};
-}
-
-}  // namespace
-
 // The storage stays while its memory comes and goes, so that what is made of the stack can be known by it.
 struct Constant::Stack {
   explicit Stack(std::vector<at::Tensor> each) : members(std::move(each)) {
@@ -50,7 +22,7 @@ struct Constant::Stack {
   void make() {
     if (is_there_) return;
     impl()->set_nbytes(whole.nbytes());
-    impl()->set_data_ptr_noswap(memory_for(whole));
+    impl()->set_data_ptr_noswap(in_pages(whole.nbytes(), whole.device()));
     is_there_ = true;
     at::stack_out(whole, members);
   }
@@ -78,7 +50,9 @@ at::Tensor Constant::part(std::int64_t first, std::int64_t count, bool alone) co
     if (alone) return all.select(0, first);
     return count == all.size(0) ? all : all.narrow(0, first, count);
   }
-  if (alone) return stack_->members[static_cast<std::size_t>(first)];
+  const auto& own = stack_->members[static_cast<std::size_t>(first)];
+  if (alone) return own;
+  if (count == 1 && !stack_->is_there()) return own.unsqueeze(0);
   stack_->make();
   return stack_->whole.narrow(0, first, count);
 }
@@ -118,6 +92,33 @@ std::pair<double, double> Constant::range() const {
 const void* Constant::identity() const {
   const auto& all = stack_ ? stack_->whole : value_.tensor;
   return all.defined() && all.has_storage() ? all.storage().unsafeGetStorageImpl() : nullptr;
+}
+
+const at::Tensor& Constant::stack() const {
+  return stack_->whole;
+}
+
+const std::vector<at::Tensor>& Constant::members() const {
+  return stack_->members;
+}
+
+at::Tensor ConstantPart::tensor() const {
+  return all_.is_given() ? all_.part(first_, count_, /*alone=*/false) : tensor_;
+}
+
+bool ConstantPart::requires_grad() const {
+  if (!all_.is_given()) return tensor_.requires_grad();
+  return std::ranges::any_of(all_.members(), &at::Tensor::requires_grad);
+}
+
+std::vector<std::int64_t> ConstantPart::sizes() const {
+  auto sizes = (all_.is_given() ? all_.stack() : tensor_).sizes().vec();
+  if (all_.is_given()) sizes[0] = count_;
+  return sizes;
+}
+
+at::Tensor ConstantPart::member(std::int64_t i) const {
+  return all_.is_given() ? all_.part(first_ + i, 1, /*alone=*/true) : tensor_.select(0, i);
 }
 
 }  // namespace wide

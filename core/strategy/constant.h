@@ -45,11 +45,42 @@ class Constant {
   std::pair<double, double> range() const;
   /// What tells it from other constants.
   const void* identity() const;
+  /// Of members apart: their tensors, and the stack of all, whose memory is there only sometimes.
+  const std::vector<at::Tensor>& members() const;
+  const at::Tensor& stack() const;
 
  private:
   struct Stack;
   WideTensor value_;
   std::shared_ptr<Stack> stack_;
+};
+
+/// What some of the members have of a constant: [count, …], or one tensor that is the same for all. Members
+/// that have theirs each in a place of its own are stacked only for who asks for one tensor.
+class ConstantPart {
+ public:
+  ConstantPart() = default;                                        ///< not constant, or not known
+  ConstantPart(at::Tensor tensor) : tensor_(std::move(tensor)) {}  // NOLINT(google-explicit-constructor)
+  ConstantPart(Constant apart, std::int64_t first, std::int64_t count)
+      : all_(std::move(apart)), first_(first), count_(count) {}
+
+  bool defined() const { return all_.is_given() || tensor_.defined(); }
+  bool requires_grad() const;
+  std::vector<std::int64_t> sizes() const;
+  at::Tensor tensor() const;
+  /// Member `i` of these, without the axis of members.
+  at::Tensor member(std::int64_t i) const;
+  void reset() { *this = {}; }
+
+  /// Of members apart, all of them and the first of these; otherwise not given.
+  const Constant& all() const { return all_; }
+  std::int64_t first() const { return first_; }
+  std::int64_t count() const { return count_; }
+
+ private:
+  at::Tensor tensor_;
+  Constant all_;
+  std::int64_t first_ = 0, count_ = 0;
 };
 
 }  // namespace wide

@@ -14,17 +14,18 @@
 #include "core/ir/graph.h"
 #include "core/ir/layout.h"
 #include "core/native/source.h"
+#include "core/strategy/constant.h"
 #include "core/strategy/mode.h"
 
 namespace wide {
 
 /// What is known of an operand when a strategy is chosen.
 struct Operand {
-  ConcreteType type;    ///< of one member
-  bool mapped = false;  ///< differs per member
-  at::Tensor constant;  ///< its value where it never changes ([N, …] if mapped); undefined otherwise
-  bool number = false;  ///< the operator takes it as a number: a tensor of no axes stands for it
-  bool fixed = false;   ///< it never changes, also while strategies are asked and `constant` is not known yet
+  ConcreteType type;      ///< of one member
+  bool mapped = false;    ///< differs per member
+  ConstantPart constant;  ///< its value where it never changes ([N, …] if mapped); undefined otherwise
+  bool number = false;    ///< the operator takes it as a number: a tensor of no axes stands for it
+  bool fixed = false;  ///< it never changes, also while strategies are asked and `constant` is not known yet
 };
 
 /// One operation to run wide: a node, its operands in order of use, its results.

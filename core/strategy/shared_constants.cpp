@@ -3,14 +3,20 @@
 #include <ATen/ATen.h>
 #include <c10/util/intrusive_ptr.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "core/aten/pages.h"
+
 namespace wide {
 namespace {
+
+using Make = std::function<at::Tensor(const at::Tensor&)>;
 
 // Neither the constant nor what was made of it is kept alive; while they are known here, their addresses are
 // not given to others.
@@ -62,16 +68,17 @@ struct Remembered {
 };
 thread_local std::optional<Remembered> remembered;
 
+// `make` of `constant`, by which it is known.
 at::Tensor remember(const at::Tensor& constant, const std::string& purpose,
-                    const std::function<at::Tensor(const at::Tensor&)>& make) {
-  if (!remembered || !constant.has_storage()) return make(constant);
+                    const std::function<at::Tensor()>& make) {
+  if (!remembered || !constant.has_storage()) return make();
   const auto& storage = constant.storage();
   Key key{storage.unsafeGetStorageImpl(), constant.storage_offset(), constant.sizes().vec(),
           constant.strides().vec(), purpose};
   if (const auto found = remembered->made.find(key); found != remembered->made.end()) {
     if (auto made = found->second.get(); made.defined()) return made;
   }
-  auto made = make(constant);
+  auto made = make();
   remembered->made.insert_or_assign(std::move(key), Made(constant, made));
   return made;
 }
@@ -86,6 +93,41 @@ std::optional<std::pair<at::Tensor, std::int64_t>> all_members(const at::Tensor&
   auto sizes = some.sizes().vec();
   sizes[0] = remembered->members;
   return std::pair(some.as_strided(sizes, some.strides(), 0), some.storage_offset() / each);
+}
+
+std::size_t index(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
+// So many bytes of members that have theirs apart are stacked at a time.
+constexpr std::int64_t kAtOnce = 1 << 20;
+constexpr std::size_t kMuch = 4 << 20;
+
+at::Tensor stack_in_pages(std::span<const at::Tensor> members) {
+  if (members.size() == 1) return members[0].unsqueeze(0);
+  auto sizes = members[0].sizes().vec();
+  sizes.insert(sizes.begin(), static_cast<std::int64_t>(members.size()));
+  auto stack = empty_in_pages(sizes, members[0].options());
+  return at::stack_out(stack, members);
+}
+
+// Never all stacked beside what is made of them.
+at::Tensor make_by_members(std::span<const at::Tensor> members, const Make& make) {
+  const auto bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(members[0].nbytes()));
+  const auto most = index(std::max<std::int64_t>(1, kAtOnce / bytes));
+  if (members.size() <= most) return make(stack_in_pages(members));
+  at::Tensor all;
+  for (std::size_t first = 0; first < members.size(); first += most) {
+    const auto some = members.subspan(first, std::min(most, members.size() - first));
+    const auto made = make(stack_in_pages(some));
+    if (!all.defined()) {
+      auto sizes = made.sizes().vec();
+      sizes[0] = static_cast<std::int64_t>(members.size());
+      all = empty_in_pages(sizes, made.options());
+    }
+    all.narrow(0, static_cast<std::int64_t>(first), made.size(0)).copy_(made);
+  }
+  return all;
 }
 
 }  // namespace
@@ -104,16 +146,28 @@ std::int64_t shared_constant_bytes() {
   return bytes;
 }
 
-at::Tensor shared_constant(const at::Tensor& constant, const std::string& purpose,
-                           const std::function<at::Tensor(const at::Tensor&)>& make) {
-  const auto all = remembered ? all_members(constant) : std::nullopt;
-  if (!all || all->first.size(0) == constant.size(0)) return remember(constant, purpose, make);
-  return remember(all->first, purpose, make).narrow(0, all->second, constant.size(0));
+at::Tensor shared_constant(const ConstantPart& constant, const std::string& purpose, const Make& make) {
+  const auto count = constant.count();
+  if (const auto& apart = constant.all(); apart.is_given()) {
+    const std::span members(apart.members());
+    if (!remembered) return make_by_members(members.subspan(index(constant.first()), index(count)), make);
+    const auto all = remember(apart.stack(), purpose, [&] { return make_by_members(members, make); });
+    return all.narrow(0, constant.first(), count);
+  }
+  const auto tensor = constant.tensor();
+  const auto all = remembered ? all_members(tensor) : std::nullopt;
+  if (!all || all->first.size(0) == tensor.size(0))
+    return remember(tensor, purpose, [&] { return make(tensor); });
+  return remember(all->first, purpose, [&] { return make(all->first); })
+      .narrow(0, all->second, tensor.size(0));
 }
 
-at::Tensor shared_whole_constant(const at::Tensor& constant, const std::string& purpose,
-                                 const std::function<at::Tensor(const at::Tensor&)>& make) {
-  return remember(constant, purpose, make);
+at::Tensor shared_whole_constant(const at::Tensor& constant, const std::string& purpose, const Make& make) {
+  return remember(constant, purpose, [&] {
+    auto made = make(constant);
+    if (constant.nbytes() > kMuch) return_free_memory();  // what making it took
+    return made;
+  });
 }
 
 }  // namespace wide

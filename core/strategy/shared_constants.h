@@ -8,6 +8,8 @@
 #include <functional>
 #include <string>
 
+#include "core/strategy/constant.h"
+
 namespace wide {
 
 /// While one lives, shared_constant() remembers what was made in this thread. Constants must not change
@@ -28,8 +30,9 @@ class SharedConstants {
 std::int64_t shared_constant_bytes();
 
 /// `make` of a constant, [N, …] to [N, …], each member by itself: programs of parts of the members share what
-/// is made of all. `purpose` says how it is made.
-at::Tensor shared_constant(const at::Tensor& constant, const std::string& purpose,
+/// is made of all. It is called for some members after others where these have theirs apart. `purpose` says
+/// how it is made.
+at::Tensor shared_constant(const ConstantPart& constant, const std::string& purpose,
                            const std::function<at::Tensor(const at::Tensor&)>& make);
 /// The same where members cannot be told apart in what is made: shared by programs of the same members.
 at::Tensor shared_whole_constant(const at::Tensor& constant, const std::string& purpose,

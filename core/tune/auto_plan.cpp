@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 
+#include "core/aten/pages.h"
 #include "core/aten/with_threads.h"
 #include "core/ir/text.h"
 #include "core/tune/cost_book.h"
@@ -263,9 +264,15 @@ class AutoPlanner {
     }
     auto times = time_in_turns(runs, of_passes(options));
     if (!has_much_) return times;
-    for (auto& one : contenders) one.execution.reset();
-    return_free_memory();
+    for (auto& one : contenders) let_go(one);
     return times;
+  }
+
+  // Of what it packed and stacked, too.
+  void let_go(Contender& one) const {
+    one.execution.reset();
+    for (const auto& constant : request_.parts.constants) constant.release();
+    return_free_memory();
   }
 
   void race(std::vector<Contender>& contenders) {
@@ -295,8 +302,7 @@ class AutoPlanner {
         reference_ = std::move(one.execution);
         reference_time_ = one.time;
       }
-      one.execution.reset();
-      return_free_memory();
+      let_go(one);
     }
   }
 

@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "core/aten/device.h"
+#include "core/aten/pages.h"
 #include "core/aten/torch_bridge.h"
 #include "core/ir/text.h"
-#include "core/run/tensor_memory.h"
 #include "core/strategy/cost.h"
 #include "core/tune/stopwatch.h"
 
@@ -111,6 +111,12 @@ at::Tensor operand_in(const Operand& operand, Layout layout, std::int64_t member
   return convert(tensor, from, layout, operand.type, members);
 }
 
+// Of weights that are packed, whose values do not matter: all members have one tensor.
+ConstantPart same_for_each(const ConcreteType& type, std::int64_t members, at::Device device) {
+  const auto one = made_up(type, type.shape, device);
+  return {Constant(std::vector<at::Tensor>(static_cast<std::size_t>(members), one)), 0, members};
+}
+
 // Operands too large for any cache, by place and layout: all candidates may read the same memory. Where
 // weights are much, all operands but these: what packs them reads them no more.
 constexpr std::int64_t kLarge = 16LL << 20;
@@ -141,19 +147,26 @@ std::function<void()> runnable(const NodeCandidates& node, const Candidate& cand
                                const std::vector<bool>& constant, LargeOperands& large) {
   auto call = node.call;
   const bool is_much = constant_bytes(node, constant) > kPackedMuch;
+  for (std::size_t i = 0; i < call.operands.size(); ++i) call.operands[i].fixed = constant[i];
+  const auto packs = candidate.strategy->packs;
+  const auto packed = packs ? packs(call) : std::vector<std::size_t>();
   std::vector<at::Tensor> operands;
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
     const auto layout = candidate.offer.operands[i];
+    if (is_much && constant[i] && call.operands[i].mapped && layout == Layout::kFront &&
+        std::ranges::find(packed, i) != packed.end()) {
+      call.operands[i].constant = same_for_each(call.operands[i].type, call.members, call.device);
+      operands.emplace_back();
+      continue;
+    }
     const bool is_shared = is_much ? !constant[i] : call.operands[i].type.bytes() * call.members > kLarge;
     operands.push_back(is_shared ? large_operand(large, call, i, layout)
                                  : operand_in(call.operands[i], layout, call.members, call.device));
     if (constant[i]) call.operands[i].constant = operands.back();
   }
   auto kernel = candidate.strategy->prepare(call, candidate.offer);
-  if (candidate.strategy->packs) {
-    for (const auto i : candidate.strategy->packs(call)) {
-      if (constant[i]) operands[i].reset();
-    }
+  for (const auto i : packed) {
+    if (constant[i]) operands[i].reset();
   }
   for (auto& operand : call.operands) operand.constant.reset();
   if (is_much) return_free_memory();
@@ -163,31 +176,39 @@ std::function<void()> runnable(const NodeCandidates& node, const Candidate& cand
   };
 }
 
-// Nanoseconds of each, as of time_in_turns(); of what `make` makes, two are there at a time at most. All are
-// looked at, one after the other; the best of them stays, and races the others that are not far behind. Those
-// that are get another look first: other work on the machine only ever adds time.
-std::vector<double> time_in_pairs(std::size_t count,
-                                  const std::function<std::function<void()>(std::size_t)>& make,
+using Make = std::function<std::function<void()>(std::size_t)>;
+
+// Nanoseconds of runs as of time_in_turns(), and their memory is free again.
+std::vector<double> time_and_free(std::vector<std::function<void()>> runs, StopwatchOptions options,
                                   at::Device device) {
-  const auto in_turns = [&](std::vector<std::function<void()>> functions, StopwatchOptions options) {
-    options.device = device;
-    auto times = time_in_turns(functions, options);
-    functions.clear();
-    return_free_memory();
-    return times;
-  };
+  options.device = device;
+  auto times = time_in_turns(runs, options);
+  runs.clear();
+  return_free_memory();
+  return times;
+}
+
+// Of what `make` makes, one is there at a time.
+std::vector<double> time_one_by_one(std::size_t count, const Make& make, at::Device device) {
   std::vector<double> times;
-  const auto look = [&](std::size_t i) { return in_turns({make(i)}, kLook)[0]; };
-  for (std::size_t i = 0; i < count; ++i) times.push_back(look(i));
+  for (std::size_t i = 0; i < count; ++i) times.push_back(time_and_free({make(i)}, kLook, device)[0]);
+  return times;
+}
+
+// Two are there at a time at most. All are looked at, one after the other; the best of them stays, and races
+// the others that are not far behind. Those that are get another look first: other work on the machine only
+// ever adds time.
+std::vector<double> time_in_pairs(std::size_t count, const Make& make, at::Device device) {
+  auto times = time_one_by_one(count, make, device);
   const auto best = static_cast<std::size_t>(std::ranges::min_element(times) - times.begin());
   const double limit = kSlowMoment * times[best];
   std::function<void()> first;
   for (std::size_t i = 0; i < count; ++i) {
     if (i == best || !std::isfinite(times[i])) continue;
-    if (times[i] >= limit) times[i] = std::min(times[i], look(i));
+    if (times[i] >= limit) times[i] = std::min(times[i], time_and_free({make(i)}, kLook, device)[0]);
     if (times[i] >= limit) continue;
     if (!first) first = make(best);
-    const auto pair = in_turns({[&first] { first(); }, make(i)}, {});
+    const auto pair = time_and_free({[&first] { first(); }, make(i)}, {}, device);
     const bool comparable = std::isfinite(pair[0]) && std::isfinite(pair[1]);
     times[i] = comparable ? times[best] * pair[1] / pair[0] : pair[1];
   }
@@ -300,7 +321,12 @@ void Tuner::measure(NodeCandidates& node, const std::vector<bool>& constant,
     };
   };
   std::vector<double> times;
-  if (constant_bytes(node, constant) > kPackedMuch) {
+  const auto bytes = constant_bytes(node, constant);
+  if (bytes > kPackedMuch && bytes > options_.memory / 2) {
+    times = time_one_by_one(outcomes.size(), run_of, node.call.device);
+    const auto again = time_one_by_one(outcomes.size(), run_of, node.call.device);
+    for (std::size_t i = 0; i < times.size(); ++i) times[i] = std::min(times[i], again[i]);
+  } else if (bytes > kPackedMuch) {
     times = time_in_pairs(outcomes.size(), run_of, node.call.device);
   } else {
     std::vector<std::function<void()>> runs;

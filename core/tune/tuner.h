@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct TunerOptions {
   double seconds = 20;  ///< beyond it nothing more is measured; the rest is estimated
   /// Told what is being measured, for a progress bar. May be empty.
   std::function<void(const std::string& what)> progress = {};
+  /// Bytes that two packed copies of a node's weights may take; where they are more, its candidates are timed
+  /// one after the other, which says less of those that are near each other.
+  std::int64_t memory = std::numeric_limits<std::int64_t>::max();
 };
 
 /// Costs by the cost book and by measuring. Times are those of operators run alone on made-up operands of the

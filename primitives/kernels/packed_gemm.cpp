@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "core/aten/pages.h"
 #include "core/aten/parallel.h"
 
 namespace wide::kernels {
@@ -63,7 +64,7 @@ PackedGemm::PackedGemm(std::int64_t rows, std::int64_t inner, std::int64_t colum
 at::Tensor PackedGemm::pack(const at::Tensor& w) const {
   const auto members = w.size(0), inner = inner_.extent;
   const auto width = columns_.size, whole = columns_.extent / width * width, left = columns_.extent - whole;
-  auto packed = at::empty({members, columns_.extent * inner}, w.options());
+  auto packed = empty_in_pages({members, columns_.extent * inner}, w.options());
   packed.narrow(1, 0, whole * inner)
       .view({members, whole / width, inner, width})
       .copy_(w.narrow(1, 0, whole).unflatten(1, {whole / width, width}).transpose(2, 3));

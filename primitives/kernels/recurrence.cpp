@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/aten/pages.h"
 #include "core/aten/parallel.h"
 #include "primitives/kernels/clones.h"
 #include "primitives/kernels/functions.h"
@@ -66,8 +67,8 @@ Recurrence::Recurrence(Gates gates, std::int64_t batch, std::int64_t hidden)
       product_(batch, hidden, block_, /*biased=*/true, width_) {}
 
 at::Tensor Recurrence::pack(const at::Tensor& w) const {
-  const auto blocks = w.unflatten(1, {width_ / block_, block_});  // [N, blocks, columns, H]
-  return blocks.transpose(2, 3).contiguous();
+  const auto blocks = w.unflatten(1, {width_ / block_, block_}).transpose(2, 3);  // [N, blocks, H, columns]
+  return empty_in_pages(blocks.sizes(), w.options()).copy_(blocks);
 }
 
 at::Tensor Recurrence::run(const at::Tensor& inputs, const at::Tensor& w, const at::Tensor& bias,

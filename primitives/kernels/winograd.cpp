@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "core/aten/pages.h"
 #include "core/aten/parallel.h"
 #include "primitives/kernels/clones.h"
 #include "primitives/kernels/winograd_transforms.h"
@@ -50,6 +51,22 @@ template <class Form>
     Form::pixels(d, t);
 #pragma GCC unroll 8
     for (int i = 0; i < kEdge; ++i) to[i * to_step + l] = t[i];
+  }
+}
+
+// form · w · formᵀ of a kernel [3, 3], its places `step` apart.
+template <class Form>
+void transform_weight(const float* w, float* to, std::int64_t step) {
+  constexpr int kEdge = Form::kTile + 2;
+  for (const auto& row : Form::kWeights) {
+    double half[3] = {};
+    for (int j = 0; j < 3; ++j)
+      for (int k = 0; k < 3; ++k) half[j] += row[k] * static_cast<double>(w[3 * k + j]);
+    for (int place = 0; place < kEdge; ++place, to += step) {
+      double sum = 0;
+      for (int j = 0; j < 3; ++j) sum += half[j] * Form::kWeights[place][j];
+      *to = static_cast<float>(sum);
+    }
   }
 }
 
@@ -190,26 +207,23 @@ Winograd::Function Winograd::function(const Size& size) const {
 
 // [G, places, panels of columns one after the other: inner, columns of the panel].
 at::Tensor Winograd::pack(const at::Tensor& w) const {
-  const auto edge = tile_ + 2;
-  const auto form = at::from_blob(
-      const_cast<double*>(tile_ == 2 ? &Two::kWeights[0][0] : &Four::kWeights[0][0]), {edge, 3}, at::kDouble);
-  auto packed = at::zeros({w.size(0), products(), inner_ * columns_}, w.options());
-  for (std::int64_t g = 0; g < w.size(0); ++g) {
-    const auto weights = w[g].to(at::kDouble);
-    const auto made = at::matmul(at::matmul(form, weights), form.t())  // [out, in, edge, edge]
-                          .permute({2, 3, 1, 0})
-                          .flatten(0, 1)
-                          .to(at::kFloat);  // [places, in, out]
-    for (std::int64_t column = 0; column < out_; column += kPanel) {
-      const auto wide = std::min(kPanel, columns_ - column), full = std::min(wide, out_ - column);
-      packed[g]
-          .narrow(1, column * inner_, inner_ * wide)
-          .view({products(), inner_, wide})
-          .narrow(1, 0, in_)
-          .narrow(2, 0, full)
-          .copy_(made.narrow(2, column, full));
+  const auto weights = w.contiguous();
+  auto packed = empty_in_pages({w.size(0), products(), inner_ * columns_}, w.options()).zero_();
+  const auto* from = weights.const_data_ptr<float>();
+  auto* const to = packed.mutable_data_ptr<float>();
+  const auto step = inner_ * columns_;
+  parallel_ranges(w.size(0) * in_, 1, [&](std::int64_t first, std::int64_t end) {
+    for (auto item = first; item < end; ++item) {
+      const auto g = item / in_, i = item % in_;
+      for (std::int64_t o = 0; o < out_; ++o) {
+        const auto panel = o / kPanel * kPanel, wide = std::min(kPanel, columns_ - panel);
+        auto* target = to + g * products() * step + panel * inner_ + i * wide + o - panel;
+        const auto* weight = from + ((g * out_ + o) * in_ + i) * 9;
+        tile_ == 2 ? transform_weight<Two>(weight, target, step)
+                   : transform_weight<Four>(weight, target, step);
+      }
     }
-  }
+  });
   return packed;
 }
 
@@ -399,8 +413,8 @@ class Winograd::Pass {
   std::vector<std::atomic<bool>> odd_;
 };
 
-void Winograd::run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& packed, const at::Tensor& bias,
-                   std::array<std::int64_t, 2> padding, const at::Tensor& y) const {
+void Winograd::run(const at::Tensor& x, const WeightsOf& weights_of, const at::Tensor& packed,
+                   const at::Tensor& bias, std::array<std::int64_t, 2> padding, const at::Tensor& y) const {
   RECORD_FUNCTION("wide::winograd", std::vector<c10::IValue>());
   const auto groups = y.size(0), images = y.size(1);
   Pass pass(*this, x, packed, bias, padding, y);
@@ -413,10 +427,10 @@ void Winograd::run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& p
     for (std::int64_t member = 0; member < members_; ++member) {
       const auto part = y[group][k % images].narrow(2, member * own, own);
       if (part.isfinite().all().item<bool>()) continue;
-      const auto weights_of = w[group].narrow(0, member * own, own);
       const auto bias_of =
           bias.defined() ? std::optional(bias[group].narrow(0, member * own, own)) : std::nullopt;
-      part.copy_(at::conv2d(image, weights_of, bias_of, 1, {padding[0], padding[1]})[0].permute({1, 2, 0}));
+      const auto weights = weights_of(group * members_ + member);
+      part.copy_(at::conv2d(image, weights, bias_of, 1, {padding[0], padding[1]})[0].permute({1, 2, 0}));
     }
   }
 }

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace wide::kernels {
@@ -23,12 +24,14 @@ class Winograd {
 
   /// w [G, out, in, 3, 3] as run() reads it.
   at::Tensor pack(const at::Tensor& w) const;
+  /// [out / members, in, 3, 3] of a member of a group, numbered through all groups.
+  using WeightsOf = std::function<at::Tensor(std::int64_t)>;
 
   /// x [G, B, H, W, in] and y [G, B, H + 2·padding - 2, …, out], both with their channels innermost, or as
   /// seen of whole planes [H, W]; `packed` by pack(); bias [G, out] or undefined. What a member gives of an
-  /// image is computed again by ATen from `w` where it is not all finite, so that NaN and infinities are
-  /// those of a plain convolution. Not differentiable.
-  void run(const at::Tensor& x, const at::Tensor& w, const at::Tensor& packed, const at::Tensor& bias,
+  /// image is computed again by ATen from `weights_of` it where it is not all finite, so that NaN and
+  /// infinities are those of a plain convolution. Not differentiable.
+  void run(const at::Tensor& x, const WeightsOf& weights_of, const at::Tensor& packed, const at::Tensor& bias,
            std::array<std::int64_t, 2> padding, const at::Tensor& y) const;
 
   /// Why there is no such product, or "".

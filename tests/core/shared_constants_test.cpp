@@ -4,6 +4,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+#include <vector>
+
 namespace wide {
 namespace {
 
@@ -62,6 +66,36 @@ TEST(SharedConstants, OtherConstantsGetTheirOwn) {
                           large.narrow(0, 0, 6).view({1, 2, 3}).expand({kMembers, 2, 3})})
     EXPECT_TRUE(at::equal(make(one), 2 * one));
   EXPECT_EQ(make.calls, 5);
+}
+
+// Some 3 MB: more than are stacked at a time.
+TEST(SharedConstants, MembersApartAreNeverAllStacked) {
+  constexpr std::int64_t kMany = 6;
+  std::vector<at::Tensor> members;
+  for (std::int64_t i = 0; i < kMany; ++i) members.push_back(at::randn({1 << 17}));
+  const Constant apart(members);
+  const auto weights = at::stack(members);
+  for (const bool shares : {false, true}) {
+    std::optional<SharedConstants> sharing;
+    if (shares) sharing.emplace(kMany);
+    std::int64_t most = 0;
+    const auto make = [&](const ConstantPart& part) {
+      return shared_constant(part, "twice", [&](const at::Tensor& some) {
+        most = std::max(most, some.size(0));
+        return some * 2;
+      });
+    };
+    const auto all = make({apart, 0, kMany});
+    EXPECT_TRUE(at::equal(all, 2 * weights));
+    EXPECT_LT(most, kMany);
+    EXPECT_GT(most, 1);
+    const auto part = make({apart, 2, 3});
+    EXPECT_TRUE(at::equal(part, 2 * weights.narrow(0, 2, 3)));
+    EXPECT_EQ(part.is_alias_of(all), shares);
+    EXPECT_EQ(apart.stack().storage().nbytes(), 0U) << "they were stacked";
+  }
+  EXPECT_TRUE(at::equal(ConstantPart(apart, 2, 3).tensor(), weights.narrow(0, 2, 3)));
+  EXPECT_TRUE(at::equal(ConstantPart(apart, 2, 3).member(1), weights[3]));
 }
 
 TEST(SharedConstants, NothingOutlivesWhatItWasMadeOfOrTheBuild) {

@@ -90,6 +90,18 @@ TEST(Tuner, HoldsTwoPackedCopiesOfLargeWeightsAtMost) {
   EXPECT_EQ(fastest(node), "best");
 }
 
+TEST(Tuner, HoldsOneWhereTwoAreMoreThanAllowed) {
+  const Strategy slow{.name = "slow", .ask = ask, .prepare = steady<0, 3000>},
+      best{.name = "best", .ask = ask, .prepare = steady<1, 1000>};
+  CostBook book;
+  Tuner tuner(book, {.tuning = Tuning::kMeasure, .memory = kMembers * kWidth * kWidth * 4});
+  auto node = between({&slow, &best});
+  tuner.settle(node, kStates);
+  EXPECT_EQ(most_living, 1);
+  EXPECT_EQ(living, 0);
+  EXPECT_EQ(fastest(node), "best");
+}
+
 TEST(Tuner, ABadMomentDoesNotLoseTheFastest) {
   const Strategy disturbed{.name = "disturbed", .ask = ask, .prepare = disturbed_at_first},
       other{.name = "other", .ask = ask, .prepare = steady<1, 2000>},

@@ -24,7 +24,8 @@ at::Tensor by_winograd(int tile, const at::Tensor& x, const at::Tensor& w, const
   const Winograd kernel(tile, x.size(1), w.size(0));
   const auto last = x.permute({0, 2, 3, 1}).contiguous().unsqueeze(0), weights = w.unsqueeze(0);
   auto y = at::empty({1, x.size(0), x.size(2), x.size(3), w.size(0)});
-  kernel.run(last, weights, kernel.pack(weights), bias.unsqueeze(0), {1, 1}, y);
+  kernel.run(
+      last, [&](std::int64_t) { return w; }, kernel.pack(weights), bias.unsqueeze(0), {1, 1}, y);
   return y[0].permute({0, 3, 1, 2});
 }
 

@@ -1,6 +1,7 @@
 """What a wide model answers: structures, axes, dtypes, random streams, reducers."""
 import dataclasses
 import unittest
+import warnings
 
 from support import close, net, nets, same_as_modules, torch, widebench
 
@@ -21,6 +22,24 @@ class Answers(unittest.TestCase):
     def test_members(self):
         modules = nets(4)
         same_as_modules(self, widebench.compile(modules, (X,), config=FAST), modules, X)
+
+    def test_images_with_nan_by_winograd(self):
+        """What is not finite is computed from the modules' own weights, which are not stacked."""
+        modules = [torch.nn.Sequential(torch.nn.Conv2d(32, 48, 3, padding=1), torch.nn.ReLU(), torch.nn.Conv2d(48, 32, 3)).eval() for _ in range(4)]
+        x = torch.randn(3, 32, 9, 7)
+        x[1, 5, 3, 2] = float("nan")
+        x[2, 0, 8, 6] = float("inf")
+        for shared in (True, False):
+            given = x if shared else torch.stack([x * (i + 1) for i in range(4)])
+            with warnings.catch_warnings(record=True) as refused:  # where libxsmm generates no code, another strategy runs
+                warnings.simplefilter("always")
+                wide = widebench.compile(modules, x, in_dims=None if shared else 0, config=widebench.Config.fast(strategy="conv=winograd_2x2"))
+            if not refused:
+                self.assertIn("winograd_2x2", str(wide.explain()))
+            got = wide(given)
+            for i, module in enumerate(modules):
+                expected = module(x if shared else given[i])
+                torch.testing.assert_close(got[i], expected, rtol=1e-3, atol=1e-4, equal_nan=True)
 
     def test_measured_and_proved(self):
         modules = nets(3)
