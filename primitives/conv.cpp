@@ -286,6 +286,7 @@ Kernel prepare_winograd(const Call& call, const Offer& offer) {
 template <int kTile>
 Strategy winograd(std::string_view name) {
   auto strategy = packing_kernel(name, ask_winograd<kTile>, prepare_winograd<kTile>, weight_of);
+  strategy.packed_size = (kTile + 2) * (kTile + 2) / 9.0;
   strategy.least_mode = kTile == 2 ? Mode::kDefault : Mode::kMaxAutotune;  // by its errors
   return strategy;
 }

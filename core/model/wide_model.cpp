@@ -28,6 +28,9 @@ namespace {
 
 constexpr std::int64_t kMuchMemory = 16 << 20;  // of weights: packing them leaves as much for the allocator
 
+// Of the weights, what packed ones may take beyond them: with what making them takes, less than 0.3.
+constexpr double kSpare = 0.125;
+
 std::string shape_key(std::span<const ModelInput> inputs) {
   std::string key;
   for (const auto& input : inputs) {
@@ -192,6 +195,15 @@ void WideModel::make_room() {
                                  [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
 }
 
+// The caller holds the weights: what is packed comes on top.
+StrategyChoice WideModel::choice_within_memory() const {
+  auto choice = options_.strategies;
+  const auto bytes = weight_bytes();
+  if (options_.borrowed && options_.mode < Mode::kMaxAutotune && bytes > kMuchMemory)
+    choice.spare = static_cast<std::int64_t>(kSpare * static_cast<double>(bytes / members()));
+  return choice;
+}
+
 Build WideModel::make_build(std::span<const ModelInput> inputs, const std::string& key) {
   const auto start = std::chrono::steady_clock::now();
   const auto elapsed = [&] {
@@ -245,14 +257,15 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
       constants.push_back(value);
     }
   }
+  const auto choice = choice_within_memory();
   auto optimized = pipeline.run("optimize", [&] {
     const auto range = [&](ValueId id) -> std::optional<std::pair<double, double>> {
       for (std::size_t i = 0; i < constants.size(); ++i)
         if (canonical.inputs[i].value == id && constants[i].is_given()) return constants[i].range();
       return std::nullopt;
     };
-    auto fused = placed(fuse(optimize(canonical, states, options_.strategies, range), options_.strategies));
-    return options_.mode == Mode::kEager ? fused : group(fused, states, options_.strategies);
+    auto fused = placed(fuse(optimize(canonical, states, choice, range), choice));
+    return options_.mode == Mode::kEager ? fused : group(fused, states, choice);
   });
   const bool random = std::any_of(optimized.nodes.begin(), optimized.nodes.end(),
                                   [](const Node& node) { return draws_random(node); });
@@ -263,7 +276,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   const PlanRequest request{{optimized, states, constants, members(), options_.mode >= Mode::kReduceOverhead,
                              options_.stacked, std::move(parts_device)},
                             values,
-                            options_.strategies,
+                            choice,
                             random};
   // What draws is timed as it will run, by streams that nobody else draws from.
   std::optional<MemberStreams> trial;

@@ -73,7 +73,8 @@ struct BuildOptions {
   PipelineOptions pipeline;
   ComputeDevice device;  ///< weights are moved there; so are inputs that lie elsewhere, in every pass
   /// Members' tensors are the caller's, who keeps them and says when they change (replace_members): they are
-  /// read where they lie, and stacked only where kernels want them so.
+  /// read where they lie, and stacked only where kernels want them so. Below max-autotune, weights
+  /// transformed for kernels take at most an eighth more than plain ones, where those are many.
   bool borrowed = false;
   bool stacked = false;  ///< outputs are asked for in one tensor each, ModelOutput::stacked()
   /// Told, once by a model, that something of `plan` runs in another way here, and why. May be empty.
@@ -185,6 +186,7 @@ class WideModel {
   bool is_last(std::span<const ModelInput> inputs) const;
   std::map<std::string, StoredPlan> plans(std::int64_t members) const;
   void make_room();
+  StrategyChoice choice_within_memory() const;
   Build make_build(std::span<const ModelInput> inputs, const std::string& key);
   void check_members() const;
   /// The plan that the caller or an earlier build gives for inputs of this key, else a new one.

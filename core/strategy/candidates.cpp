@@ -1,6 +1,9 @@
 #include "core/strategy/candidates.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
 
 #include "core/eager/higher_order.h"
 #include "core/eager/operators.h"
@@ -58,6 +61,52 @@ void ask_strategy(const Graph& graph, const Node& node, const StrategyChoice& ch
   }
   if (!offered || wanted.name == kAuto || wanted.name == kSequential.name)
     consider(kSequential, own_arithmetic(primitive, result.call), result);
+}
+
+// A strategy of a node whose packed weights are larger than plain ones.
+struct Growth {
+  double bytes;  ///< of a member
+  std::size_t node;
+  const Strategy* strategy;
+};
+
+std::vector<Growth> growths(const NodeCandidates& node, std::size_t index) {
+  std::vector<Growth> all;
+  for (const auto& [strategy, offer, measured] : node.candidates) {
+    const bool is_known = !all.empty() && all.back().strategy == strategy;
+    if (is_known || !strategy->packs || strategy->packed_size <= 1) continue;
+    double bytes = 0;
+    for (const auto i : strategy->packs(node.call)) {
+      const auto& operand = node.call.operands[i];
+      if (operand.fixed) bytes += (strategy->packed_size - 1) * static_cast<double>(operand.type.bytes());
+    }
+    all.push_back({bytes, index, strategy});
+  }
+  return all;
+}
+
+// Small weights first: of the same memory, more nodes have what they gain.
+void keep_within(const Graph& graph, const StrategyChoice& choice, std::vector<NodeCandidates>& nodes) {
+  std::vector<Growth> all;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (wanted_strategy(choice, graph, graph.nodes[i], find_primitive(graph.nodes[i].op)).must) continue;
+    std::ranges::move(growths(nodes[i], i), std::back_inserter(all));
+  }
+  std::ranges::stable_sort(all, {}, &Growth::bytes);
+  auto spare = static_cast<double>(choice.spare);
+  std::vector<double> taken(nodes.size());
+  for (const auto& [bytes, index, strategy] : all) {
+    auto& node = nodes[index];
+    if (bytes - taken[index] <= spare) {
+      spare -= bytes - taken[index];
+      taken[index] = bytes;
+      continue;
+    }
+    const auto is_too_large = [&](const Candidate& one) { return one.strategy == strategy; };
+    if (std::ranges::all_of(node.candidates, is_too_large)) continue;
+    std::erase_if(node.candidates, is_too_large);
+    node.refusals.push_back({std::string(strategy->name), "its packed weights would take too much memory"});
+  }
 }
 
 // What gives nothing goes by what it reads; it is run in every pass.
@@ -138,6 +187,7 @@ std::vector<NodeCandidates> ask_strategies(const Graph& graph, const std::vector
     }
     all.push_back(std::move(one));
   }
+  if (choice.spare < std::numeric_limits<std::int64_t>::max()) keep_within(graph, choice, all);
   return all;
 }
 

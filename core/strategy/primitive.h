@@ -94,6 +94,7 @@ struct Strategy {
   Mode least_mode = Mode::kEager;  ///< the first in which it is chosen unasked: it rounds otherwise than ATen
   /// Operands that prepare() packs where they are constant: the kernel then never reads them. May be null.
   std::vector<std::size_t> (*packs)(const Call& call) = nullptr;
+  double packed_size = 1;  ///< what it packs grows by this factor
 };
 
 /// An operation on made-up operands, for tests and benchmarks.

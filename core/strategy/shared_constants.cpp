@@ -101,7 +101,7 @@ std::size_t index(std::int64_t i) {
 
 // So many bytes of members that have theirs apart are stacked at a time.
 constexpr std::int64_t kAtOnce = 1 << 20;
-constexpr std::size_t kMuch = 4 << 20;
+constexpr std::size_t kMuch = 1 << 20;
 
 at::Tensor stack_in_pages(std::span<const at::Tensor> members) {
   if (members.size() == 1) return members[0].unsqueeze(0);

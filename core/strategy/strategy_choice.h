@@ -1,6 +1,8 @@
 #pragma once
 // What a user asks for: a strategy for everything, for a kind of operator, or for one node.
 
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -26,6 +28,9 @@ struct StrategyChoice {
   std::map<std::string, std::string> by_value;
   /// Strategies of later modes are chosen where they are named only (Strategy::least_mode).
   Mode mode = Mode::kEager;
+  /// Bytes that a member's packed weights may take beyond plain ones, in all nodes whose strategy is not
+  /// named.
+  std::int64_t spare = std::numeric_limits<std::int64_t>::max();
 
   /// Nothing is asked for.
   bool free() const { return all == kAuto && by_kind.empty() && by_value.empty(); }

@@ -74,6 +74,8 @@ class AutoPlanner {
     if (!device().is_cpu()) key_.append("on ").append(request.parts.device.name).append(" ");
     if (request.parts.static_memory) key_.append(device().is_cpu() ? "planned " : "recorded ");
     if (request.parts.stacked) key_.append("stacked ");
+    if (const auto spare = request.choice.spare; spare < std::numeric_limits<std::int64_t>::max())
+      key_.append("within ").append(std::to_string(spare)).append(" ");
     if (request.choice.mode != Mode::kEager) key_.append(name(request.choice.mode)).append(" ");
     std::int64_t bytes = 0, of_caller = 0;
     for (const auto& constant : request.parts.constants) {

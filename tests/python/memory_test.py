@@ -32,11 +32,16 @@ def modules_of(members, layers, width):
     return [torch.nn.Sequential(*[torch.nn.Linear(width, width) for _ in range(layers)]).eval() for _ in range(members)]
 
 
-def measure(members, layers, width, batch, config):
+def images_of(members, layers, width):
+    """Convolutions that could run by transformed weights, which are larger."""
+    return [torch.nn.Sequential(*[torch.nn.Conv2d(width, width, 3, padding=1) for _ in range(layers)]).eval() for _ in range(members)]
+
+
+def measure(members, layers, width, batch, config, make=modules_of):
     """Peak and what stays, in weights of all members; the wide model, its modules and an input."""
-    x = torch.randn(batch, width)
+    x = torch.randn(batch, width) if make is modules_of else torch.randn(batch, width, 14, 14)
     with torch.no_grad():
-        modules = modules_of(members, layers, width)
+        modules = make(members, layers, width)
         widebench.compile(modules_of(2, 1, 8), torch.randn(1, 8), config="fast")  # what loading and exporting take once
         modules[0](x)
     gc.collect()
@@ -124,6 +129,12 @@ class Memory(unittest.TestCase):
             same_as_modules(self, wide, modules, x)
             self.assertLess(peak, 1.3, f"{layers} layers")
             self.assertLess(after, 1.3, f"{layers} layers")
+
+    def test_convolutions(self):
+        peak, after, wide, modules, x = measure(8, 6, 192, 1, "fast", images_of)
+        same_as_modules(self, wide, modules, x)
+        self.assertLess(peak, 1.3)
+        self.assertLess(after, 1.3)
 
     def test_measured(self):
         self.judge(widebench.Config(seconds=5))
