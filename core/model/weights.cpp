@@ -10,6 +10,14 @@
 #include "core/model/wide_model.h"
 
 namespace wide {
+namespace {
+
+// Bytes of weights, above which memory counts; of them, what packed ones may take beyond plain ones: with
+// what making them takes, less than 0.3.
+constexpr std::int64_t kMany = 16 << 20;
+constexpr double kSpare = 0.125;
+
+}  // namespace
 
 // A weight kept already that has the very same bytes for every member: tied, or equal by chance.
 std::optional<std::string> WideModel::find_twin(const std::string& fqn) {
@@ -91,6 +99,15 @@ std::int64_t WideModel::weight_bytes() const {
     if (counted.insert(constant.identity()).second) bytes += constant.bytes();
   }
   return bytes;
+}
+
+// The caller holds the weights: what is packed comes on top.
+StrategyChoice WideModel::choice_within_memory() const {
+  auto choice = options_.strategies;
+  const auto bytes = weight_bytes();
+  if (options_.borrowed && options_.mode < Mode::kMaxAutotune && bytes > kMany)
+    choice.spare = static_cast<std::int64_t>(kSpare * static_cast<double>(bytes / members()));
+  return choice;
 }
 
 }  // namespace wide

@@ -28,9 +28,6 @@ namespace {
 
 constexpr std::int64_t kMuchMemory = 16 << 20;  // of weights: packing them leaves as much for the allocator
 
-// Of the weights, what packed ones may take beyond them: with what making them takes, less than 0.3.
-constexpr double kSpare = 0.125;
-
 std::string shape_key(std::span<const ModelInput> inputs) {
   std::string key;
   for (const auto& input : inputs) {
@@ -193,15 +190,6 @@ void WideModel::make_room() {
   last_ = {};
   builds_.erase(std::min_element(builds_.begin(), builds_.end(),
                                  [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
-}
-
-// The caller holds the weights: what is packed comes on top.
-StrategyChoice WideModel::choice_within_memory() const {
-  auto choice = options_.strategies;
-  const auto bytes = weight_bytes();
-  if (options_.borrowed && options_.mode < Mode::kMaxAutotune && bytes > kMuchMemory)
-    choice.spare = static_cast<std::int64_t>(kSpare * static_cast<double>(bytes / members()));
-  return choice;
 }
 
 Build WideModel::make_build(std::span<const ModelInput> inputs, const std::string& key) {

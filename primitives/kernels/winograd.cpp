@@ -54,22 +54,6 @@ template <class Form>
   }
 }
 
-// form · w · formᵀ of a kernel [3, 3], its places `step` apart.
-template <class Form>
-void transform_weight(const float* w, float* to, std::int64_t step) {
-  constexpr int kEdge = Form::kTile + 2;
-  for (const auto& row : Form::kWeights) {
-    double half[3] = {};
-    for (int j = 0; j < 3; ++j)
-      for (int k = 0; k < 3; ++k) half[j] += row[k] * static_cast<double>(w[3 * k + j]);
-    for (int place = 0; place < kEdge; ++place, to += step) {
-      double sum = 0;
-      for (int j = 0; j < 3; ++j) sum += half[j] * Form::kWeights[place][j];
-      *to = static_cast<float>(sum);
-    }
-  }
-}
-
 // One tile of `channels` channels: to[place · step + channel] for all places. `from` is the tile's first
 // pixel, within the image or not.
 template <class Form>
@@ -219,8 +203,8 @@ at::Tensor Winograd::pack(const at::Tensor& w) const {
         const auto panel = o / kPanel * kPanel, wide = std::min(kPanel, columns_ - panel);
         auto* target = to + g * products() * step + panel * inner_ + i * wide + o - panel;
         const auto* weight = from + ((g * out_ + o) * in_ + i) * 9;
-        tile_ == 2 ? transform_weight<Two>(weight, target, step)
-                   : transform_weight<Four>(weight, target, step);
+        tile_ == 2 ? winograd::transform_weight<Two>(weight, target, step)
+                   : winograd::transform_weight<Four>(weight, target, step);
       }
     }
   });

@@ -2,6 +2,8 @@
 // The transforms of one axis: B'd of the pixels, A'm of the products, G of the weights (Lavin and Gray, Fast
 // Algorithms for Convolutional Neural Networks).
 
+#include <cstdint>
+
 namespace wide::kernels::winograd {
 
 struct Two {  // points 0, 1, -1, infinity
@@ -46,5 +48,21 @@ struct Four {  // points 0, a, -a, b, -b, infinity; all that is made of them is 
     y[3] = kAa * off_a + kBb * off_b + m[5];
   }
 };
+
+/// form · w · formᵀ of a kernel [3, 3], its places `step` apart.
+template <class Form>
+void transform_weight(const float* w, float* to, std::int64_t step) {
+  constexpr int kEdge = Form::kTile + 2;
+  for (const auto& row : Form::kWeights) {
+    double half[3] = {};
+    for (int j = 0; j < 3; ++j)
+      for (int k = 0; k < 3; ++k) half[j] += row[k] * static_cast<double>(w[3 * k + j]);
+    for (int place = 0; place < kEdge; ++place, to += step) {
+      double sum = 0;
+      for (int j = 0; j < 3; ++j) sum += half[j] * Form::kWeights[place][j];
+      *to = static_cast<float>(sum);
+    }
+  }
+}
 
 }  // namespace wide::kernels::winograd

@@ -1,4 +1,5 @@
-"""How much memory `compile` takes beside the modules: `python memory_test.py MEMBERS LAYERS WIDTH BATCH` prints it.
+"""How much memory `compile` takes beside the modules: `python memory_test.py MEMBERS LAYERS WIDTH BATCH` prints it for linear layers,
+with `images` behind for convolutions of images of 14x14.
 
 `python memory_test.py ROUNDS` prints what so many rounds of making, calling and deleting a wide model leave behind.
 """
@@ -141,12 +142,13 @@ class Memory(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 5:  # each in a process of its own: what one frees would serve the other
+    if len(sys.argv) in (5, 6):  # each in a process of its own: what one frees would serve the other
         for name in ("fast", "default"):
-            subprocess.run([sys.executable, *sys.argv, name], check=True)
-    elif len(sys.argv) == 6:
-        peak, after, wide, *_ = measure(*map(int, sys.argv[1:5]), sys.argv[5])
-        print(f"{sys.argv[5]}: {peak:.2f} times the weights at the peak, {after:.2f} afterwards; {wide.explain().facts['schedule']}")
+            subprocess.run([sys.executable, *sys.argv[:5], "images" if sys.argv[5:] == ["images"] else "linear", name], check=True)
+    elif len(sys.argv) == 7:
+        kind, config = sys.argv[5:]
+        peak, after, wide, *_ = measure(*map(int, sys.argv[1:5]), config, images_of if kind == "images" else modules_of)
+        print(f"{config}: {peak:.2f} times the weights at the peak, {after:.2f} afterwards; {wide.explain().facts['schedule']}")
     elif len(sys.argv) == 2 and sys.argv[1].isdigit():
         with tempfile.TemporaryDirectory() as folder:
             rounds = Rounds(folder)
