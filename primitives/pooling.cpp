@@ -39,15 +39,18 @@ Kernel prepare(const Call& call, const Offer& offer) {
 enum { kX, kSize, kStride, kPadding, kDilation };
 enum { kCountsPadding = 5, kDivisor };  // of an average
 
+constexpr const char* kAdaptive = "aten.adaptive_avg_pool2d.default";
+
 // Planes by kernels of our own, a row at a time.
 Answer ask_planes(const Call& call) {
-  constexpr std::array<std::string_view, 3> kOps = {"aten.max_pool2d.default", "aten.avg_pool2d.default",
-                                                    "aten.pixel_shuffle.default"};
+  constexpr std::array<std::string_view, 4> kOps = {"aten.max_pool2d.default", "aten.avg_pool2d.default",
+                                                    kAdaptive, "aten.pixel_shuffle.default"};
   if (std::find(kOps.begin(), kOps.end(), call.node.op) == kOps.end())
     return refuse("only pooling of images and pixel shuffles have such a kernel");
   if (!is_mapped(call, kX)) return refuse("the input is shared: it is pooled once");
   if (call.operand_at(kX)->type.rank() < 3) return refuse("the input has no channel axis");
   if (call.results[0].dtype != at::kFloat) return refuse("only float32 has such a kernel");
+  if (call.operand_at(kX)->type.elements() == 0) return refuse("the input is empty");
   return offer(uniform_offer(call, Layout::kFront));
 }
 
@@ -58,13 +61,18 @@ Kernel prepare_planes(const Call& call, const Offer&) {
       out[0] = kernels::pixel_shuffle(in[x], factor);
     };
   }
+  const auto rows = call.results[0].shape.end()[-2], columns = call.results[0].shape.back();
+  if (call.node.op == kAdaptive) {
+    return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+      out[0] = kernels::adaptive_avg_pool2d(in[x], rows, columns);
+    };
+  }
   const auto pair = [&](std::size_t index) {
     const auto list = call.integers(index);
     return std::array{list.front(), list.back()};
   };
   const auto size = pair(kSize);
   kernels::Window window{size, call.integers(kStride).empty() ? size : pair(kStride), pair(kPadding), {1, 1}};
-  const auto rows = call.results[0].shape.end()[-2], columns = call.results[0].shape.back();
   if (call.node.op == "aten.avg_pool2d.default") {
     const auto divisor = call.is_none(kDivisor) ? 0 : call.integer(kDivisor);
     return
@@ -116,7 +124,10 @@ std::vector<Sample> samples(std::int64_t members) {
        "aten.avg_pool3d.default",
        {x, i({2, 2, 2}), i({2, 2, 2}), i({0, 0, 0}), {false}, {true}, {}},
        {{{2, 3, 4, 6, 4}}}},
-      {"adaptive average 2d", "aten.adaptive_avg_pool2d.default", {x, i({1, 2})}, {{{5, 3, 8, 6}}}},
+      {"adaptive average 2d", kAdaptive, {x, i({1, 2})}, {{{5, 3, 8, 6}}}},
+      {"adaptive average 2d of whole planes", kAdaptive, {x, i({1, 1})}, {{{2, 3, 70, 37}}}},
+      {"adaptive average 2d, overlapping", kAdaptive, {x, i({5, 4})}, {{{3, 7, 71}}}},
+      {"adaptive average 2d to more numbers", kAdaptive, {x, i({9, 8})}, {{{2, 3, 5, 6}}}},
       {"adaptive average 1d", "aten.adaptive_avg_pool1d.default", {x, i({2})}, {{{5, 3, 8}}}},
       {"adaptive average 3d", "aten.adaptive_avg_pool3d.default", {x, i({1, 2, 1})}, {{{2, 3, 4, 6, 4}}}},
       {"adaptive max 2d", "aten.adaptive_max_pool2d.default", {x, i({2, 2})}, {{{5, 3, 8, 6}}}},

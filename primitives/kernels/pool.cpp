@@ -98,6 +98,61 @@ WIDE_CLONES void pool_average(const Plane& plane, const Window& window, const fl
   for (std::int64_t i = 0; i < plane.rows * plane.columns; ++i) plane.y[i] /= divisors[i];
 }
 
+// So many numbers are added in single precision: errors grow with how many there are.
+constexpr std::int64_t kAddedInTurn = 32;
+
+// sums[i] = the sum of x[i], x[i + width], … of `count` rows.
+[[gnu::always_inline]] inline void add_rows(const float* x, std::int64_t count, std::int64_t width,
+                                            double* __restrict sums, float* __restrict some) {
+  std::fill_n(sums, width, 0.0);
+  for (std::int64_t first = 0; first < count; first += kAddedInTurn) {
+    std::fill_n(some, width, 0.0F);
+    for (std::int64_t row = first; row < std::min(count, first + kAddedInTurn); ++row)
+      for (std::int64_t i = 0; i < width; ++i) some[i] += x[row * width + i];
+    for (std::int64_t i = 0; i < width; ++i) sums[i] += static_cast<double>(some[i]);
+  }
+}
+
+[[gnu::always_inline]] inline float mean_of(const float* x, std::int64_t count) {
+  constexpr std::int64_t kLanes = 64;
+  double sums[kLanes];
+  float some[kLanes];
+  const auto rows = count / kLanes;
+  add_rows(x, rows, kLanes, sums, some);
+  double sum = 0;
+  for (const double one : sums) sum += one;
+  for (auto i = rows * kLanes; i < count; ++i) sum += static_cast<double>(x[i]);
+  return static_cast<float>(sum / static_cast<double>(count));
+}
+
+struct Span {
+  std::int64_t begin, count;
+};
+[[gnu::always_inline]] inline Span share_of(std::int64_t place, std::int64_t places, std::int64_t extent) {
+  const auto begin = place * extent / places;
+  return {begin, ((place + 1) * extent + places - 1) / places - begin};
+}
+
+// Of several windows side by side, the columns are added first, for all of them; in rows of room.
+WIDE_CLONES void average_shares(const Plane& plane, double* sums, float* some) {
+  for (std::int64_t row = 0; row < plane.rows; ++row) {
+    const auto [top, down] = share_of(row, plane.rows, plane.height);
+    const float* x = plane.x + top * plane.width;
+    float* y = plane.y + row * plane.columns;
+    if (plane.columns == 1) {
+      y[0] = mean_of(x, down * plane.width);
+      continue;
+    }
+    add_rows(x, down, plane.width, sums, some);
+    for (std::int64_t i = 0; i < plane.columns; ++i) {
+      const auto [left, across] = share_of(i, plane.columns, plane.width);
+      double sum = 0;
+      for (std::int64_t k = 0; k < across; ++k) sum += sums[left + k];
+      y[i] = static_cast<float>(sum / static_cast<double>(down * across));
+    }
+  }
+}
+
 // work(plane) for all planes of x [..., H, W] and y [..., rows, columns].
 template <typename Work>
 at::Tensor over_planes(const char* name, const at::Tensor& given, std::int64_t rows, std::int64_t columns,
@@ -149,6 +204,15 @@ at::Tensor avg_pool2d(const at::Tensor& x, const Window& window, std::int64_t ro
     for (const auto one : across) divisors.push_back(static_cast<float>(divisor ? divisor : down * one));
   return over_planes("wide::avg_pool2d", x, rows, columns,
                      [&](const Plane& plane) { pool_average(plane, window, divisors.data()); });
+}
+
+at::Tensor adaptive_avg_pool2d(const at::Tensor& x, std::int64_t rows, std::int64_t columns) {
+  return over_planes("wide::adaptive_avg_pool2d", x, rows, columns, [](const Plane& plane) {
+    thread_local std::vector<double> sums;
+    thread_local std::vector<float> some;
+    sums.resize(static_cast<std::size_t>(plane.width)), some.resize(sums.size());
+    average_shares(plane, sums.data(), some.data());
+  });
 }
 
 }  // namespace wide::kernels

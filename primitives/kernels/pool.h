@@ -22,4 +22,8 @@ at::Tensor max_pool2d(const at::Tensor& x, const Window& window, std::int64_t ro
 at::Tensor avg_pool2d(const at::Tensor& x, const Window& window, std::int64_t rows, std::int64_t columns,
                       bool counts_padding, std::int64_t divisor);
 
+/// Means of windows that share out the plane: along an axis of E numbers, window i of n has those from
+/// floor(i E / n) to ceil((i + 1) E / n). Shapes as above; H and W are not 0.
+at::Tensor adaptive_avg_pool2d(const at::Tensor& x, std::int64_t rows, std::int64_t columns);
+
 }  // namespace wide::kernels
