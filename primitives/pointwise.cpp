@@ -187,6 +187,8 @@ std::vector<Sample> samples(std::int64_t members) {
       {"relu", "aten.relu.default", {x}, {{{5, 7, 2}}}},
       {"gelu", "aten.gelu.default", {x, {std::string("tanh")}}, {{{5, 7}}}},
       {"tanh", "aten.tanh.default", {x}, {{{5, 7}}}},
+      {"sin", "aten.sin.default", {x}, {{{5, 70}}}},
+      {"cos of an image", "aten.cos.default", {x}, {{{2, 6, 4, 5}}}},
       {"sigmoid of an image", "aten.sigmoid.default", {x}, {{{2, 6, 4, 5}}}},
       {"silu of an image", "aten.silu.default", {x}, {{{2, 6, 4, 5}}}},
       {"gelu of an image", "aten.gelu.default", {x, {std::string("tanh")}}, {{{2, 6, 4, 5}}}},

@@ -24,6 +24,10 @@ constexpr std::array kActivations = {
                [](at::Tensor& x) { at::sigmoid_(x); }},
     Activation{"tanh", "aten.tanh.default", "", [](const at::Tensor& x) { return at::tanh(x); },
                [](at::Tensor& x) { at::tanh_(x); }},
+    Activation{"sin", "aten.sin.default", "", [](const at::Tensor& x) { return at::sin(x); },
+               [](at::Tensor& x) { at::sin_(x); }},
+    Activation{"cos", "aten.cos.default", "", [](const at::Tensor& x) { return at::cos(x); },
+               [](at::Tensor& x) { at::cos_(x); }},
 };
 
 at::Tensor linear_activation(const at::Tensor& x, const at::Tensor& weight,

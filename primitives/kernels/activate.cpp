@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -40,13 +41,46 @@ WIDE_CLONES void tanh_all(const float* x, float* y, std::int64_t count) {
   WIDE_IN_PLACE for (std::int64_t i = 0; i < count; ++i) y[i] = tanh_of(x[i]);
 }
 
+constexpr std::int64_t kBlock = 256;
+using Block = std::array<float, kBlock>;
+
+// What `near` gives, and of angles that are far what `far` does. `x` and `y` may be the same.
+template <typename Near, typename Far>
+[[gnu::always_inline]] inline void turn(const float* x, float* y, std::int64_t count, Near near, Far far) {
+  for (std::int64_t first = 0; first < count; first += kBlock) {
+    const auto some = std::min(kBlock, count - first);
+    Block angles;
+    std::copy_n(x + first, some, angles.data());
+    unsigned any = 0;
+    for (std::int64_t i = 0; i < some; ++i) {
+      const float angle = angles[static_cast<std::size_t>(i)];
+      any |= is_far(angle);
+      y[first + i] = near(angle);
+    }
+    if (any == 0) continue;
+    for (std::int64_t i = 0; i < some; ++i) {
+      const float angle = angles[static_cast<std::size_t>(i)];
+      if (is_far(angle) != 0) y[first + i] = far(angle);
+    }
+  }
+}
+WIDE_CLONES void sin_all(const float* x, float* y, std::int64_t count) {
+  turn(
+      x, y, count, [](float angle) { return sin_of(angle); }, [](float angle) { return std::sin(angle); });
+}
+WIDE_CLONES void cos_all(const float* x, float* y, std::int64_t count) {
+  turn(
+      x, y, count, [](float angle) { return cos_of(angle); }, [](float angle) { return std::cos(angle); });
+}
+
 struct Named {
   std::string_view name;
   RowFunction function;
 };
-constexpr std::array kFunctions = {Named{"relu", relu_all},           Named{"gelu", gelu_all},
-                                   Named{"gelu_tanh", gelu_tanh_all}, Named{"silu", silu_all},
-                                   Named{"sigmoid", sigmoid_all},     Named{"tanh", tanh_all}};
+constexpr std::array kFunctions = {
+    Named{"relu", relu_all}, Named{"gelu", gelu_all},       Named{"gelu_tanh", gelu_tanh_all},
+    Named{"silu", silu_all}, Named{"sigmoid", sigmoid_all}, Named{"tanh", tanh_all},
+    Named{"sin", sin_all},   Named{"cos", cos_all}};
 
 void run(RowFunction function, const float* x, float* y, std::int64_t count) {
   RECORD_FUNCTION("wide::activation", std::vector<c10::IValue>());
