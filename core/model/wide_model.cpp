@@ -13,6 +13,7 @@
 #include "core/passes/canonicalize.h"
 #include "core/passes/functionalize.h"
 #include "core/passes/fuse.h"
+#include "core/passes/join_norms.h"
 #include "core/passes/group.h"
 #include "core/passes/optimize.h"
 #include "core/passes/placement.h"
@@ -252,7 +253,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
         if (canonical.inputs[i].value == id && constants[i].is_given()) return constants[i].range();
       return std::nullopt;
     };
-    auto fused = placed(fuse(optimize(canonical, states, choice, range), choice));
+    auto fused = placed(fuse(join_norms(optimize(canonical, states, choice, range), choice), choice));
     return options_.mode == Mode::kEager ? fused : group(fused, states, choice);
   });
   const bool random = std::any_of(optimized.nodes.begin(), optimized.nodes.end(),

@@ -82,6 +82,14 @@ bool batch_norm_without_training(const CanonicalContext& c) {
       {at(c, 0), at(c, 1), at(c, 2), at(c, 3), at(c, 4), {false}, at(c, 5), at(c, 6), {true}});
 }
 
+// x, weight, bias, mean, variance, by the input's statistics, momentum, eps, cudnn
+bool instance_norm(const CanonicalContext& c) {
+  if (c.node.arguments[5] != Argument{false}) return false;
+  return replace_only_result(
+      c, "aten.batch_norm.default",
+      {at(c, 0), at(c, 1), at(c, 2), at(c, 3), at(c, 4), {false}, at(c, 6), at(c, 7), {true}});
+}
+
 // x, weight, bias, mean, variance, training, momentum, eps
 bool native_batch_norm(const CanonicalContext& c) {
   if (c.node.arguments[5] != Argument{false}) return false;
@@ -191,6 +199,7 @@ const std::unordered_map<std::string_view, NativeRule>& native_rules() {
       {"aten.native_group_norm.default", group_norm},
       {"aten._native_batch_norm_legit_no_training.default", batch_norm_without_training},
       {"aten.native_batch_norm.default", native_batch_norm},
+      {"aten.instance_norm.default", instance_norm},
       {"aten.cudnn_batch_norm.default", native_batch_norm},
       {"aten._scaled_dot_product_flash_attention_for_cpu.default", flash_attention},
       {"aten._adaptive_avg_pool2d.default", adaptive_average},

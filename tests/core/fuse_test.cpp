@@ -40,6 +40,8 @@ TEST(Fuse, EveryActivationJoinsTheLayerAndComputesTheSame) {
       {"aten.silu.default", {}},
       {"aten.sigmoid.default", {}},
       {"aten.tanh.default", {}},
+      {"aten.sin.default", {}},
+      {"aten.cos.default", {}},
   };
   for (const auto& [op, more] : kAll) {
     SCOPED_TRACE(op);
