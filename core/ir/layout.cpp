@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/aten/dense_copy.h"
 #include "core/ir/ragged.h"
 
 namespace wide {
@@ -132,7 +133,7 @@ at::Tensor convert(const at::Tensor& tensor, Layout from, Layout to, const Concr
                                                               : front.reshape(shape);
   }
   // One copy, into the order in memory; then the axes are named in the order of the shape.
-  const auto dense = front.permute(memory_order(to, type.rank())).contiguous();
+  const auto dense = dense_copy(front.permute(memory_order(to, type.rank())));
   switch (to) {
     case Layout::kFolded:
     case Layout::kPacked:

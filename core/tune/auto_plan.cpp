@@ -43,7 +43,7 @@ constexpr int kLongRounds = 3;
 // Bytes. Where weights are more, contenders are built only while they race, one at a time beside members
 // apart: plans pack and stack weights each in their way. Weights that are the caller's own are there already,
 // so that any copy shows; others are stacked before planning begins.
-constexpr std::int64_t kMuch = 512LL << 20, kMuchOfCaller = 32LL << 20;
+constexpr std::int64_t kMuchAtOnce = 512LL << 20, kMuchOfCaller = 32LL << 20;
 
 struct Plans {
   Plan plan;
@@ -81,7 +81,7 @@ class AutoPlanner {
     for (const auto& constant : request.parts.constants) {
       if (constant.layout() != Layout::kShared) (constant.is_apart() ? of_caller : bytes) += constant.bytes();
     }
-    has_much_ = bytes > kMuch || of_caller > kMuchOfCaller;
+    has_much_ = bytes > kMuchAtOnce || of_caller > kMuchOfCaller;
   }
 
   PlannedExecution run() {

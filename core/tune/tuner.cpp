@@ -176,7 +176,7 @@ std::function<void()> runnable(const NodeCandidates& node, const Candidate& cand
   };
 }
 
-using Make = std::function<std::function<void()>(std::size_t)>;
+using MakeRun = std::function<std::function<void()>(std::size_t)>;
 
 // Nanoseconds of runs as of time_in_turns(), and their memory is free again.
 std::vector<double> time_and_free(std::vector<std::function<void()>> runs, StopwatchOptions options,
@@ -189,7 +189,7 @@ std::vector<double> time_and_free(std::vector<std::function<void()>> runs, Stopw
 }
 
 // Of what `make` makes, one is there at a time.
-std::vector<double> time_one_by_one(std::size_t count, const Make& make, at::Device device) {
+std::vector<double> time_one_by_one(std::size_t count, const MakeRun& make, at::Device device) {
   std::vector<double> times;
   for (std::size_t i = 0; i < count; ++i) times.push_back(time_and_free({make(i)}, kLook, device)[0]);
   return times;
@@ -198,7 +198,7 @@ std::vector<double> time_one_by_one(std::size_t count, const Make& make, at::Dev
 // Two are there at a time at most. All are looked at, one after the other; the best of them stays, and races
 // the others that are not far behind. Those that are get another look first: other work on the machine only
 // ever adds time.
-std::vector<double> time_in_pairs(std::size_t count, const Make& make, at::Device device) {
+std::vector<double> time_in_pairs(std::size_t count, const MakeRun& make, at::Device device) {
   auto times = time_one_by_one(count, make, device);
   const auto best = static_cast<std::size_t>(std::ranges::min_element(times) - times.begin());
   const double limit = kSlowMoment * times[best];

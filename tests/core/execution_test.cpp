@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "core/ir/text.h"
 #include "core/prove/prove.h"
 #include "core/support.h"
 
