@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "primitives/kernels/pool.h"
 #include "primitives/kernels/resize.h"
@@ -41,12 +42,14 @@ enum { kCountsPadding = 5, kDivisor };  // of an average
 
 constexpr const char* kAdaptive = "aten.adaptive_avg_pool2d.default";
 
-// Planes by kernels of our own, a row at a time.
+// Planes by kernels of our own, a row at a time; what has one axis is a plane of one row.
 Answer ask_planes(const Call& call) {
-  constexpr std::array<std::string_view, 4> kOps = {"aten.max_pool2d.default", "aten.avg_pool2d.default",
-                                                    kAdaptive, "aten.pixel_shuffle.default"};
+  constexpr std::array<std::string_view, 7> kOps = {
+      "aten.max_pool1d.default",   "aten.max_pool2d.default",          "aten.avg_pool1d.default",
+      "aten.avg_pool2d.default",   "aten.adaptive_avg_pool1d.default", kAdaptive,
+      "aten.pixel_shuffle.default"};
   if (std::find(kOps.begin(), kOps.end(), call.node.op) == kOps.end())
-    return refuse("only pooling of images and pixel shuffles have such a kernel");
+    return refuse("only pooling of images and rows, and pixel shuffles, have such a kernel");
   if (!is_mapped(call, kX)) return refuse("the input is shared: it is pooled once");
   if (call.operand_at(kX)->type.rank() < 3) return refuse("the input has no channel axis");
   if (call.results[0].dtype != at::kFloat) return refuse("only float32 has such a kernel");
@@ -54,35 +57,39 @@ Answer ask_planes(const Call& call) {
   return offer(uniform_offer(call, Layout::kFront));
 }
 
-Kernel prepare_planes(const Call& call, const Offer&) {
-  const auto x = *call.operand_of(kX);
+using Pool = std::function<at::Tensor(const at::Tensor& x)>;
+
+// Of planes; of one row each where there is one axis only.
+Pool pool_of(const Call& call, bool one_axis) {
   if (call.node.op == "aten.pixel_shuffle.default") {
-    return [x, factor = call.integer(1)](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-      out[0] = kernels::pixel_shuffle(in[x], factor);
-    };
+    return [factor = call.integer(1)](const at::Tensor& x) { return kernels::pixel_shuffle(x, factor); };
   }
-  const auto rows = call.results[0].shape.end()[-2], columns = call.results[0].shape.back();
-  if (call.node.op == kAdaptive) {
-    return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-      out[0] = kernels::adaptive_avg_pool2d(in[x], rows, columns);
-    };
-  }
-  const auto pair = [&](std::size_t index) {
+  const auto rows = one_axis ? 1 : call.results[0].shape.end()[-2], columns = call.results[0].shape.back();
+  if (call.node.op.starts_with("aten.adaptive"))
+    return [=](const at::Tensor& x) { return kernels::adaptive_avg_pool2d(x, rows, columns); };
+  const auto pair = [&](std::size_t index, std::int64_t other) {
     const auto list = call.integers(index);
-    return std::array{list.front(), list.back()};
+    return std::array{one_axis ? other : list.front(), list.back()};
   };
-  const auto size = pair(kSize);
-  kernels::Window window{size, call.integers(kStride).empty() ? size : pair(kStride), pair(kPadding), {1, 1}};
-  if (call.node.op == "aten.avg_pool2d.default") {
-    const auto divisor = call.is_none(kDivisor) ? 0 : call.integer(kDivisor);
-    return
-        [=, counts = call.flag(kCountsPadding)](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-          out[0] = kernels::avg_pool2d(in[x], window, rows, columns, counts, divisor);
-        };
+  const auto size = pair(kSize, 1);
+  kernels::Window window{
+      size, call.integers(kStride).empty() ? size : pair(kStride, 1), pair(kPadding, 0), {1, 1}};
+  if (call.node.op.starts_with("aten.avg")) {
+    const bool divides = call.node.arguments.size() > kDivisor && !call.is_none(kDivisor);
+    const auto divisor = divides ? call.integer(kDivisor) : 0;
+    return [=, counts = call.flag(kCountsPadding)](const at::Tensor& x) {
+      return kernels::avg_pool2d(x, window, rows, columns, counts, divisor);
+    };
   }
-  window.dilation = pair(kDilation);
-  return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-    out[0] = kernels::max_pool2d(in[x], window, rows, columns);
+  window.dilation = pair(kDilation, 1);
+  return [=](const at::Tensor& x) { return kernels::max_pool2d(x, window, rows, columns); };
+}
+
+Kernel prepare_planes(const Call& call, const Offer&) {
+  const bool one_axis = spatial_axes(call.node.op) == 1;
+  return [x = *call.operand_of(kX), one_axis, pool = pool_of(call, one_axis)](std::span<const at::Tensor> in,
+                                                                              std::span<at::Tensor> out) {
+    out[0] = one_axis ? pool(in[x].unsqueeze(-2)).squeeze(-2) : pool(in[x]);
   };
 }
 
@@ -103,6 +110,10 @@ std::vector<Sample> samples(std::int64_t members) {
        {x, i({3, 3}), i({1, 2}), i({1, 1}), i({2, 1}), {true}},
        {{{2, 3, 9, 8}}}},
       {"max 1d", "aten.max_pool1d.default", {x, i({3}), i({2}), i({0}), i({1}), {true}}, {{{5, 3, 8}}}},
+      {"max 1d with padding and dilation",
+       "aten.max_pool1d.default",
+       {x, i({3}), i({2}), i({1}), i({2}), {true}},
+       {{{2, 3, 19}}}},
       {"max 3d",
        "aten.max_pool3d.default",
        {x, i({2, 2, 2}), i({2, 2, 2}), i({0, 0, 0}), i({1, 1, 1}), {false}},
@@ -120,6 +131,10 @@ std::vector<Sample> samples(std::int64_t members) {
        {x, i({2, 2}), i({}), i({1, 0}), {false}, {true}, {std::int64_t{3}}},
        {{{3, 8, 6}}}},
       {"average 1d", "aten.avg_pool1d.default", {x, i({2}), i({2}), i({0}), {false}, {true}}, {{{5, 3, 8}}}},
+      {"average 1d, ragged",
+       "aten.avg_pool1d.default",
+       {x, i({3}), i({2}), i({1}), {true}, {false}},
+       {{{2, 3, 18}}}},
       {"average 3d",
        "aten.avg_pool3d.default",
        {x, i({2, 2, 2}), i({2, 2, 2}), i({0, 0, 0}), {false}, {true}, {}},
