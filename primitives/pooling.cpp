@@ -54,13 +54,18 @@ Answer ask_planes(const Call& call) {
   if (call.operand_at(kX)->type.rank() < 3) return refuse("the input has no channel axis");
   if (call.results[0].dtype != at::kFloat) return refuse("only float32 has such a kernel");
   if (call.operand_at(kX)->type.elements() == 0) return refuse("the input is empty");
-  return offer(uniform_offer(call, Layout::kFront));
+  auto answer = offer(uniform_offer(call, Layout::kFront));
+  if (call.node.op != "aten.max_pool2d.default" && call.node.op != "aten.avg_pool2d.default") return answer;
+  for (const auto layout : {Layout::kFoldedLast, Layout::kPackedLast}) {
+    if (can_hold(layout, call.results[0])) answer.offers.push_back(uniform_offer(call, layout));
+  }
+  return answer;
 }
 
 using Pool = std::function<at::Tensor(const at::Tensor& x)>;
 
 // Of planes; of one row each where there is one axis only.
-Pool pool_of(const Call& call, bool one_axis) {
+Pool pool_of(const Call& call, bool one_axis, kernels::Order order) {
   if (call.node.op == "aten.pixel_shuffle.default") {
     return [factor = call.integer(1)](const at::Tensor& x) { return kernels::pixel_shuffle(x, factor); };
   }
@@ -78,17 +83,18 @@ Pool pool_of(const Call& call, bool one_axis) {
     const bool divides = call.node.arguments.size() > kDivisor && !call.is_none(kDivisor);
     const auto divisor = divides ? call.integer(kDivisor) : 0;
     return [=, counts = call.flag(kCountsPadding)](const at::Tensor& x) {
-      return kernels::avg_pool2d(x, window, rows, columns, counts, divisor);
+      return kernels::avg_pool2d(x, window, rows, columns, counts, divisor, order);
     };
   }
   window.dilation = pair(kDilation, 1);
-  return [=](const at::Tensor& x) { return kernels::max_pool2d(x, window, rows, columns); };
+  return [=](const at::Tensor& x) { return kernels::max_pool2d(x, window, rows, columns, order); };
 }
 
-Kernel prepare_planes(const Call& call, const Offer&) {
+Kernel prepare_planes(const Call& call, const Offer& offer) {
   const bool one_axis = spatial_axes(call.node.op) == 1;
-  return [x = *call.operand_of(kX), one_axis, pool = pool_of(call, one_axis)](std::span<const at::Tensor> in,
-                                                                              std::span<at::Tensor> out) {
+  const auto order = is_last(offer.results[0]) ? kernels::Order::kChannelsLast : kernels::Order::kPlanes;
+  return [x = *call.operand_of(kX), one_axis, pool = pool_of(call, one_axis, order)](
+             std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     out[0] = one_axis ? pool(in[x].unsqueeze(-2)).squeeze(-2) : pool(in[x]);
   };
 }

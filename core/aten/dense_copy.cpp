@@ -119,4 +119,8 @@ at::Tensor dense_copy(const at::Tensor& view) {
   return copy;
 }
 
+at::Tensor in_order(const at::Tensor& tensor) {
+  return tensor.contiguous().view(-1).view(tensor.sizes());
+}
+
 }  // namespace wide

@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 
+#include "core/aten/dense_copy.h"
 #include "core/aten/device.h"
 #include "core/aten/torch_bridge.h"
 #include "core/eager/observe.h"
@@ -62,11 +63,19 @@ void check_type(const Call& call, std::size_t result, const at::Tensor& tensor, 
 }
 
 // ATen's kernels that take it for granted that operands lie in the order of their axes, as they do for a
-// member alone: what they are given is not looked at, or a view of it fails.
+// member alone: what they are given is not looked at, or a view of it fails, or (group norms of channels that
+// lie side by side: the mean of squares less the square of the mean) they are less exact.
 bool reads_in_order(std::string_view op) {
-  constexpr std::array<std::string_view, 3> kThese = {"aten._weight_norm_interface", "aten.isin.",
-                                                      "aten.kron."};
+  constexpr std::array<std::string_view, 4> kThese = {"aten._weight_norm_interface", "aten.isin.",
+                                                      "aten.kron.", "aten.group_norm."};
   return std::ranges::any_of(kThese, [&](std::string_view one) { return op.starts_with(one); });
+}
+
+// What the operator `op` is given of one member. The strides of as_strided go by memory, where a neighbour's
+// elements may lie: it has memory of its own, in the order of the axes.
+at::Tensor as_read(const at::Tensor& tensor, std::string_view op, bool ordered) {
+  if (op.starts_with("aten.as_strided")) return tensor.clone(at::MemoryFormat::Contiguous);
+  return ordered ? in_order(tensor) : tensor;
 }
 
 // In memory that no other tensor has: whoever writes it changes nothing else.
@@ -87,13 +96,8 @@ Kernel prepare(const Call& call, const Offer& offer) {
       std::make_shared<Prepared>(Prepared{call, offer, PreparedCall(call.node), draws_random(call.node)});
   return [prepared](std::span<const at::Tensor> operands, std::span<at::Tensor> results) {
     const auto& [kept, layouts, run, random] = *prepared;
-    // The strides of as_strided could reach a neighbour's elements: each member's have memory of their own.
     // What draws may go by the order in memory, which capture() made that of the axes.
-    const auto own_memory = [&, strided = kept.node.op.starts_with("aten.as_strided"),
-                             in_order = random || reads_in_order(kept.node.op)](const at::Tensor& tensor) {
-      if (strided) return tensor.clone(at::MemoryFormat::Contiguous);
-      return in_order ? tensor.contiguous() : tensor;
-    };
+    const bool ordered = random || reads_in_order(kept.node.op);
     auto* streams = random ? MemberStreams::current() : nullptr;
     std::vector<std::vector<at::Tensor>> parts(results.size());
     std::vector<c10::IValue> inputs(operands.size()), outputs;
@@ -102,7 +106,7 @@ Kernel prepare(const Call& call, const Offer& offer) {
       for (std::size_t i = 0; i < operands.size(); ++i) {
         const auto own =
             member_view(operands[i], layouts.operands[i], kept.operands[i].type, member, kept.members);
-        inputs[i] = as_operand(kept.operands[i], own_memory(own));
+        inputs[i] = as_operand(kept.operands[i], as_read(own, kept.node.op, ordered));
       }
       if (streams) streams->enter(static_cast<std::size_t>(member));
       run.run(inputs, outputs);
@@ -142,11 +146,11 @@ Kernel once(const Call& call) {
   auto prepared = std::make_shared<Prepared>(Prepared{call, PreparedCall(call.node)});
   return [prepared](std::span<const at::Tensor> operands, std::span<at::Tensor> results) {
     const auto& [kept, run] = *prepared;
-    const bool in_order = reads_in_order(kept.node.op);
+    const bool ordered = reads_in_order(kept.node.op);
     std::vector<c10::IValue> inputs, outputs;
     inputs.reserve(operands.size());
     for (std::size_t i = 0; i < operands.size(); ++i)
-      inputs.push_back(as_operand(kept.operands[i], in_order ? operands[i].contiguous() : operands[i]));
+      inputs.push_back(as_operand(kept.operands[i], as_read(operands[i], kept.node.op, ordered)));
     run.run(inputs, outputs);
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (i >= outputs.size() || kept.node.results[i] < 0) continue;

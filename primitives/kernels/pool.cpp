@@ -175,6 +175,61 @@ at::Tensor over_planes(const char* name, const at::Tensor& given, std::int64_t r
   return y;
 }
 
+// One place of the result, all its channels: of windows of rows of channels.
+struct Place {
+  const float* image;
+  float* y;
+  std::int64_t height, width, channels, row, column;
+};
+
+template <typename Take>
+[[gnu::always_inline]] inline void pool_place(const Place& place, const Window& window) {
+  float* __restrict y = place.y;
+  for (std::int64_t c = 0; c < place.channels; ++c) y[c] = Take::kFirst;
+  for (std::int64_t i = 0; i < window.size[0]; ++i) {
+    const auto h = place.row * window.stride[0] - window.padding[0] + i * window.dilation[0];
+    if (h < 0 || h >= place.height) continue;
+    for (std::int64_t j = 0; j < window.size[1]; ++j) {
+      const auto w = place.column * window.stride[1] - window.padding[1] + j * window.dilation[1];
+      if (w < 0 || w >= place.width) continue;
+      const float* __restrict x = place.image + (h * place.width + w) * place.channels;
+      for (std::int64_t c = 0; c < place.channels; ++c) y[c] = Take::take(y[c], x[c]);
+    }
+  }
+}
+WIDE_CLONES void largest_of_place(const Place& place, const Window& window) {
+  pool_place<Larger>(place, window);
+}
+WIDE_CLONES void average_of_place(const Place& place, const Window& window, float divisor) {
+  pool_place<Sum>(place, window);
+  for (std::int64_t c = 0; c < place.channels; ++c) place.y[c] /= divisor;
+}
+
+// work(place, number of the place in its plane) for all places of all images.
+template <typename Work>
+at::Tensor over_places(const char* name, const at::Tensor& given, std::int64_t rows, std::int64_t columns,
+                       const Work& work) {
+  const auto x = given.permute({0, 2, 3, 1}).contiguous();
+  const auto height = x.size(1), width = x.size(2), channels = x.size(3);
+  auto y = at::empty({x.size(0), rows, columns, channels}, x.options());
+  if (y.numel() != 0) {
+    RECORD_FUNCTION(name, std::vector<c10::IValue>());
+    const float* source = x.const_data_ptr<float>();
+    float* target = y.mutable_data_ptr<float>();
+    const auto places = rows * columns, read = std::max<std::int64_t>(1, x.numel() / (x.size(0) * places));
+    parallel_ranges(x.size(0) * places, std::max<std::int64_t>(1, kNumbersPerThread / read),
+                    [&](std::int64_t begin, std::int64_t end) {
+                      for (auto i = begin; i < end; ++i) {
+                        const auto image = i / places, place = i % places;
+                        work(Place{source + image * height * width * channels, target + i * channels, height,
+                                   width, channels, place / columns, place % columns},
+                             static_cast<std::size_t>(place));
+                      }
+                    });
+  }
+  return y.permute({0, 3, 1, 2});
+}
+
 // How many numbers the windows along an axis hold; with the padding, but no further, where it counts. None
 // holds less than one: what has nothing to average is 0.
 std::vector<std::int64_t> counts(const Window& window, std::size_t axis, std::int64_t extent,
@@ -191,17 +246,26 @@ std::vector<std::int64_t> counts(const Window& window, std::size_t axis, std::in
 
 }  // namespace
 
-at::Tensor max_pool2d(const at::Tensor& x, const Window& window, std::int64_t rows, std::int64_t columns) {
+at::Tensor max_pool2d(const at::Tensor& x, const Window& window, std::int64_t rows, std::int64_t columns,
+                      Order order) {
+  if (order == Order::kChannelsLast)
+    return over_places("wide::max_pool2d", x, rows, columns,
+                       [&](const Place& place, std::size_t) { largest_of_place(place, window); });
   return over_planes("wide::max_pool2d", x, rows, columns,
                      [&](const Plane& plane) { pool_largest(plane, window); });
 }
 
 at::Tensor avg_pool2d(const at::Tensor& x, const Window& window, std::int64_t rows, std::int64_t columns,
-                      bool counts_padding, std::int64_t divisor) {
+                      bool counts_padding, std::int64_t divisor, Order order) {
   std::vector<float> divisors;
   const auto across = counts(window, 1, x.size(-1), columns, counts_padding);
   for (const auto down : counts(window, 0, x.size(-2), rows, counts_padding))
     for (const auto one : across) divisors.push_back(static_cast<float>(divisor ? divisor : down * one));
+  if (order == Order::kChannelsLast) {
+    return over_places("wide::avg_pool2d", x, rows, columns, [&](const Place& place, std::size_t number) {
+      average_of_place(place, window, divisors[number]);
+    });
+  }
   return over_planes("wide::avg_pool2d", x, rows, columns,
                      [&](const Plane& plane) { pool_average(plane, window, divisors.data()); });
 }

@@ -48,5 +48,44 @@ TEST(Sequential, OperandsLieInTheOrderOfTheirAxes) {
   }
 }
 
+// Strides go by memory: of one tensor for all members, too, and of a part of another one.
+TEST(Sequential, StridesAreThoseOfTheOrderOfTheAxes) {
+  zoo::Builder b("strided");
+  const auto x = b.input("x", normal({3, 4}));
+  b.output(
+      b.op("aten.as_strided.default", {ref(x), zoo::ints({2, 3}), zoo::ints({3, 1}), {std::int64_t{1}}}));
+  const auto architecture = b.take();
+  auto model = wide_model(architecture, kMembers);
+  const auto one = at::arange(12, at::kFloat).view({3, 4});
+  const auto expected = one.as_strided({2, 3}, {3, 1}, 1).clone();
+  const auto part = at::stack({one + 100, one}).select(0, 1);
+  for (const auto& given : {one, part, with_gaps(one), turned(one)}) {
+    for (const bool mapped : {false, true}) {
+      const std::vector<ModelInput> inputs{{mapped ? at::stack({one + 50, given, one - 50}) : given, mapped}};
+      EXPECT_TRUE(model.forward(inputs)[0].member(1).equal(expected)) << mapped;
+    }
+  }
+}
+
+// Numbers near each other, in an image of one place whose strides say that its channels lie side by side:
+// ATen has another formula for those, whose error is a thousand times the usual one here.
+TEST(Sequential, GroupNormsAreExactWhateverTheStrides) {
+  zoo::Builder b("norm");
+  const auto x = b.input("x", normal({1, 2, 1, 1}));
+  b.output(b.op("aten.group_norm.default", {ref(x), {std::int64_t{1}}, {}, {}, {1e-5}, {false}}));
+  const auto architecture = b.take();
+  const auto image = at::tensor({1.6453399658203125F, 1.6875361204147339F}).view({1, 2, 1, 1});
+  const auto exact = at::group_norm(image.to(at::kDouble), 1);
+  for (const auto* strategy : {"sequential", "fused", "front", "one_pass"}) {
+    BuildOptions options;
+    options.strategies.by_kind["group_norm"] = strategy;
+    auto model = wide_model(architecture, kMembers, options);
+    const auto all = at::stack({image, image, image});
+    const std::vector<ModelInput> inputs{{all.as_strided(all.sizes(), {2, 2, 1, 2, 2}), true}};
+    const at::Tensor got = model.forward(inputs)[0].member(1).to(at::kDouble);
+    EXPECT_TRUE(at::allclose(got, exact, 0, 1e-5)) << strategy;
+  }
+}
+
 }  // namespace
 }  // namespace wide::test

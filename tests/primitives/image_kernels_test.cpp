@@ -21,6 +21,8 @@ at::Tensor odd_numbers(at::IntArrayRef shape, double odd) {
   return x;
 }
 
+using kernels::Order;
+
 TEST(MaxPool, AgreesWithATenOnNaNInfinitiesAndEdges) {
   const auto x = odd_numbers({3, 2, 4, 9, 11}, 0.1);
   for (const std::int64_t size : {1, 2, 3}) {
@@ -32,10 +34,13 @@ TEST(MaxPool, AgreesWithATenOnNaNInfinitiesAndEdges) {
                          << size << " " << stride << " " << padding << " " << dilation << " " << ceil_mode);
             const auto expected = at::max_pool2d(x.flatten(0, 1), size, stride, padding, dilation, ceil_mode)
                                       .unflatten(0, {3, 2});
-            const auto got = kernels::max_pool2d(
-                x, {{size, size}, {stride, stride}, {padding, padding}, {dilation, dilation}},
-                expected.size(-2), expected.size(-1));
-            EXPECT_TRUE(at::allclose(got, expected, 0, 0, /*equal_nan=*/true));
+            const kernels::Window window{
+                {size, size}, {stride, stride}, {padding, padding}, {dilation, dilation}};
+            const auto rows = expected.size(-2), columns = expected.size(-1);
+            const auto planes = kernels::max_pool2d(x, window, rows, columns, Order::kPlanes);
+            EXPECT_TRUE(at::allclose(planes, expected, 0, 0, /*equal_nan=*/true));
+            const auto last = kernels::max_pool2d(x[1], window, rows, columns, Order::kChannelsLast);
+            EXPECT_TRUE(at::allclose(last, expected[1], 0, 0, /*equal_nan=*/true));
           }
         }
       }
@@ -56,10 +61,14 @@ TEST(AvgPool, AgreesWithATenToTheBit) {
               const auto expected = at::avg_pool2d(x.flatten(0, 1), size, stride, padding, ceil_mode, counts,
                                                    divisor ? std::optional(divisor) : std::nullopt)
                                         .unflatten(0, {3, 2});
-              const auto got =
-                  kernels::avg_pool2d(x, {{size, size}, {stride, stride}, {padding, padding}, {1, 1}},
-                                      expected.size(-2), expected.size(-1), counts, divisor);
-              EXPECT_TRUE(at::allclose(got, expected, 0, 0, /*equal_nan=*/true));
+              const kernels::Window window{{size, size}, {stride, stride}, {padding, padding}, {1, 1}};
+              const auto rows = expected.size(-2), columns = expected.size(-1);
+              const auto planes =
+                  kernels::avg_pool2d(x, window, rows, columns, counts, divisor, Order::kPlanes);
+              EXPECT_TRUE(at::allclose(planes, expected, 0, 0, /*equal_nan=*/true));
+              const auto last =
+                  kernels::avg_pool2d(x[1], window, rows, columns, counts, divisor, Order::kChannelsLast);
+              EXPECT_TRUE(at::allclose(last, expected[1], 0, 0, /*equal_nan=*/true));
             }
           }
         }
