@@ -32,7 +32,8 @@ Specialized with_views_for_metadata(const Specialized& specialized) {
       if (id < 0) continue;
       auto& alias = renamed.alias_of[static_cast<std::size_t>(id)];
       if (alias) alias = current(*alias).ref()->id;
-      if (tensor && alias) object[id] = *tensor;
+      if (alias && (tensor || renamed.same_tensor.contains(id)))
+        object[id] = tensor ? *tensor : first(*alias);
     }
     const auto view = view_form(node);
     if (!view || !tensor || node.results.size() != 1 || node.results[0] < 0) continue;

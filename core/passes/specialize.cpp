@@ -95,7 +95,7 @@ class Specializer {
     Interpreter(old_).run(
         inputs_, [&](const Node& node, auto operands, auto results) { observe(node, operands, results); });
     rewriter_.copy_outputs();
-    Specialized result{std::move(rewriter_.graph()), {}};
+    Specialized result{std::move(rewriter_.graph()), {}, std::move(same_tensor_)};
     std::erase_if(result.graph.inputs, [&](const auto& input) {
       return !result.graph.values[static_cast<std::size_t>(input.value)].tensor;
     });
@@ -214,6 +214,7 @@ class Specializer {
     for (std::size_t k = 0; k < operands.size(); ++k) {
       if (!same_memory(result, operands[k])) continue;
       aliases_[new_id(id)] = new_id(used[k]);
+      if (tensor.is_same(operands[k].toTensor())) same_tensor_.insert(new_id(id));
       break;
     }
   }
@@ -227,6 +228,7 @@ class Specializer {
   std::unordered_set<const void*> written_;  ///< memory that data was written into,
   std::vector<c10::Storage> kept_;           ///< which no other tensor gets meanwhile
   std::unordered_map<ValueId, ValueId> aliases_;
+  std::unordered_set<ValueId> same_tensor_;
   std::map<std::size_t, Expansion> expansions_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "core/ir/graph.h"
@@ -19,6 +20,9 @@ struct Specialized {
   /// do are values, typed as tensors of no axes.
   Graph graph;
   std::vector<std::optional<ValueId>> alias_of;  ///< by value id of `graph`
+  /// Results that are not another view of the operand but that tensor itself, as of a cast to its own dtype
+  /// or a dropout that drops nothing: a new shape in place is both's.
+  std::unordered_set<ValueId> same_tensor;
 };
 
 /// `inputs` of one member in the order of Graph::inputs; in-place operators may write into them. Control flow

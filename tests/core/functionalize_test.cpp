@@ -146,6 +146,25 @@ TEST(Functionalize, BuffersMayTurnInPlaceWhereTheyKeepTheirShape) {
   }
 }
 
+// A dropout in evaluation and a cast to the same dtype give the tensor that they are given; a view is
+// another.
+TEST(Functionalize, ANewShapeInPlaceIsThatOfEveryNameOfATensor) {
+  zoo::Builder b("names");
+  const auto x = b.input("x", normal({3, 5}));
+  const auto y = b.op("aten.neg.default", {ref(x)});
+  const auto dropped = b.op("aten.dropout.default", {ref(y), {0.5}, {false}});
+  const auto cast = b.op("aten.to.dtype", {ref(dropped), {at::kFloat}, {false}, {false}, {}});
+  const auto view = b.op("aten.view.default", {ref(y), zoo::ints({3, 5})});
+  b.op("aten.unsqueeze_.default", {ref(dropped), integer(0)});
+  for (const auto one : {y, dropped, cast, view}) b.output(b.op("aten.abs.default", {ref(one)}));
+  const auto architecture = b.take();
+  const auto graph = functionalize(specialize(architecture.graph, member_values(architecture)));
+  std::vector<std::size_t> ranks;
+  for (const auto& output : graph.outputs)
+    ranks.push_back(concrete(graph.values[static_cast<std::size_t>(output.value.ref()->id)]).shape.size());
+  EXPECT_THAT(ranks, testing::ElementsAre(3U, 3U, 3U, 2U));
+}
+
 TEST(Functionalize, ArgumentsToWriteIntoArePure) {
   zoo::Builder b("out");
   const auto x = b.input("x", normal({3}));
