@@ -3,6 +3,7 @@
 // Arguments: table, ids, padding_idx, scale_grad_by_freq, sparse. padding_idx only matters to gradients.
 #include <ATen/ATen.h>
 
+#include "primitives/kernels/embedding.h"
 #include "primitives/support.h"
 
 namespace wide::embedding_primitive {
@@ -61,6 +62,28 @@ Kernel prepare_gather(const Call& call, const Offer&) {
   };
 }
 
+// By a kernel of our own, from where the members' tables lie.
+Answer ask_rows(const Call& call) {
+  if (!call.operand_of(kTable) || !call.operand_of(kIds)) return refuse("an operand is a constant");
+  const auto& table = call.operand_at(kTable)->type;
+  if (!at::isFloatingType(table.dtype)) return refuse("only tables of floats have such a kernel");
+  if (call.results[0].elements() == 0) return refuse("there is nothing to look up");
+  auto one = uniform_offer(call, Layout::kFront);
+  one.cost = kernel_cost(2.0 * static_cast<double>(call.results[0].bytes() * call.members));
+  return offer(std::move(one));
+}
+
+Kernel prepare_rows(const Call& call, const Offer&) {
+  const auto table = *call.operand_of(kTable), ids = *call.operand_of(kIds);
+  const auto all = [](const Call& of, std::size_t index, const at::Tensor& tensor) {
+    return of.operands[index].mapped ? tensor : tensor.unsqueeze(0);
+  };
+  return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    out[0] = kernels::embedding(all(call, table, in[table]).resolve_neg().contiguous(),
+                                all(call, ids, in[ids]), call.members);
+  };
+}
+
 std::vector<Sample> samples(std::int64_t members) {
   const std::vector<Argument> arguments{{ValueRef{0}}, {ValueRef{1}}, {std::int64_t{-1}}, {false}, {false}};
   const auto ids = [](std::vector<std::int64_t> shape, bool mapped) {
@@ -85,7 +108,8 @@ Primitive embedding() {
           nullptr,
           {{"gather", ask_gather, prepare_gather},
            {"folded", ask_shared_table, prepare_shared_table},
-           {"indexed", ask_indexed, prepare_indexed}},
+           {"indexed", ask_indexed, prepare_indexed},
+           own_kernel("rows", ask_rows, prepare_rows)},
           nullptr,
           samples};
 }

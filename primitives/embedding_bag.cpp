@@ -5,7 +5,7 @@
 // padding_idx.
 #include <ATen/ATen.h>
 
-#include "primitives/kernels/embedding_bag.h"
+#include "primitives/kernels/embedding.h"
 #include "primitives/support.h"
 
 namespace wide::embedding_bag_primitive {

@@ -1,10 +1,12 @@
-#include "primitives/kernels/embedding_bag.h"
+#include "primitives/kernels/embedding.h"
 
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstring>
 #include <vector>
 
 #include "core/aten/parallel.h"
@@ -24,6 +26,7 @@ struct Bag {
 
 // Columns of the result are added in registers, so many at a time.
 constexpr std::int64_t kColumns = 64;
+constexpr std::int64_t kBytesPerThread = kNumbersPerThread * 4;
 
 template <typename Columns>
 [[gnu::always_inline]] inline void add_columns(const Bag& bag, std::int64_t first, Columns columns) {
@@ -43,16 +46,21 @@ WIDE_CLONES void add_rows_of(const Bag& bag) {
   if (first < bag.width) add_columns(bag, first, bag.width - first);
 }
 
+// Numbers from one member's part to the next one's; 0 where all have the same.
+std::int64_t step_of(const at::Tensor& tensor) {
+  return tensor.size(0) > 1 ? tensor.stride(0) : 0;
+}
+
 // A member's own part, or what all have.
 template <typename Number>
 struct Each {
   const Number* data = nullptr;
-  std::int64_t stride = 0;
+  std::int64_t step = 0;
 
   explicit Each(const at::Tensor& tensor)
       : data(tensor.defined() ? tensor.const_data_ptr<Number>() : nullptr),
-        stride(tensor.defined() && tensor.size(0) > 1 ? tensor.stride(0) : 0) {}
-  const Number* of(std::int64_t member) const { return data ? data + member * stride : nullptr; }
+        step(tensor.defined() ? step_of(tensor) : 0) {}
+  const Number* of(std::int64_t member) const { return data ? data + member * step : nullptr; }
 };
 
 void check_offsets(const at::Tensor& offsets, std::int64_t count) {
@@ -66,6 +74,36 @@ void check_offsets(const at::Tensor& offsets, std::int64_t count) {
 }
 
 }  // namespace
+
+at::Tensor embedding(const at::Tensor& table, const at::Tensor& given_ids, std::int64_t members) {
+  const auto ids = given_ids.to(at::kLong).contiguous();
+  const auto rows = table.size(1);
+  auto shape = ids.sizes().vec();
+  shape.front() = members;
+  shape.push_back(table.size(2));
+  auto y = at::empty(shape, table.options());
+  RECORD_FUNCTION("wide::embedding", std::vector<c10::IValue>());
+  const auto count = ids.numel() / ids.size(0), bytes = table.size(2) * table.element_size();
+  const auto step = step_of(table) * table.element_size();
+  const Each<std::int64_t> each_ids(ids);
+  const auto* from = static_cast<const std::byte*>(table.const_data_ptr());
+  auto* to = static_cast<std::byte*>(y.mutable_data_ptr());
+  std::atomic<bool> out_of_range = false;
+  parallel_ranges(
+      members * count, std::max<std::int64_t>(1, kBytesPerThread / std::max<std::int64_t>(1, bytes)),
+      [&](std::int64_t begin, std::int64_t end) {
+        for (auto i = begin; i < end; ++i) {
+          const auto member = i / count, id = each_ids.of(member)[i % count];
+          if (id < 0 || id >= rows) {
+            out_of_range = true;
+            return;
+          }
+          std::memcpy(to + i * bytes, from + member * step + id * bytes, static_cast<std::size_t>(bytes));
+        }
+      });
+  TORCH_CHECK_INDEX(!out_of_range, "index out of range in rows of embedding of ", rows);
+  return y;
+}
 
 at::Tensor embedding_bag(const at::Tensor& table, const at::Tensor& given_ids,
                          const at::Tensor& given_offsets, const at::Tensor& weights, bool mean,
