@@ -1,11 +1,13 @@
 // Wide reductions: over given axes of each member, or over all of a member.
 #include <ATen/ATen.h>
+
 #include <algorithm>
 #include <array>
-
 #include <numeric>
+#include <optional>
 #include <unordered_map>
 
+#include "primitives/kernels/reduce.h"
 #include "primitives/support.h"
 
 namespace wide::reduction_primitive {
@@ -125,6 +127,42 @@ Kernel prepare(const Call& call, const Offer& offer) {
   };
 }
 
+// The first axis of a member, and how many from it on, that a sum or mean is over; nothing where they are no
+// neighbours.
+std::optional<std::pair<std::int64_t, std::int64_t>> neighbours(const Call& call) {
+  auto axes = is_whole(call) || call.is_none(1) ? std::vector<std::int64_t>() : call.integers(1);
+  if (axes.empty()) return std::pair(std::int64_t{0}, call.operands[0].type.rank());
+  std::ranges::sort(axes);
+  for (std::size_t i = 1; i < axes.size(); ++i)
+    if (axes[i] != axes[i - 1] + 1) return std::nullopt;
+  return std::pair(axes.front(), std::ssize(axes));
+}
+
+// Sums and means of float32 by a kernel of our own.
+Answer ask_one_pass(const Call& call) {
+  constexpr auto kSums = std::to_array<std::string_view>(
+      {"aten.sum.default", "aten.sum.dim_IntList", "aten.mean.default", "aten.mean.dim"});
+  if (std::ranges::find(kSums, call.node.op) == kSums.end())
+    return refuse("only sums and means have such a kernel");
+  auto answer = ask(call);
+  if (answer.offers.empty()) return answer;
+  const auto& x = call.operands[0].type;
+  if (x.dtype != at::kFloat || call.results[0].dtype != at::kFloat)
+    return refuse("only float32 has such a kernel");
+  if (x.elements() == 0) return refuse("the input is empty");
+  if (!neighbours(call)) return refuse("the axes are no neighbours");
+  return offer(answer.offers[0]);
+}
+
+Kernel prepare_one_pass(const Call& call, const Offer&) {
+  const auto [first, count] = *neighbours(call);
+  const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
+  return [=, mean = call.node.op.starts_with("aten.mean")](std::span<const at::Tensor> in,
+                                                           std::span<at::Tensor> out) {
+    out[0] = kernels::sum_along(in[0], first + 1, count, mean).view(shape);
+  };
+}
+
 std::vector<Sample> samples(std::int64_t members) {
   const auto i = ints_argument;
   const Argument x{ValueRef{0}}, one{std::int64_t{1}};
@@ -134,6 +172,8 @@ std::vector<Sample> samples(std::int64_t members) {
       {"sum over all axes", "aten.sum.dim_IntList", {x, {}, {false}, {}}, {{{5, 7}}}},
       {"mean over the image", "aten.mean.dim", {x, i({2, 3}), {false}, {}}, {{{2, 3, 4, 5}}}},
       {"mean over the image, axes kept", "aten.mean.dim", {x, i({2, 3}), {true}, {}}, {{{2, 3, 4, 5}}}},
+      {"mean of long rows", "aten.mean.dim", {x, i({1, 2}), {false}, {}}, {{{3, 11, 23}}}},
+      {"sum of the middle", "aten.sum.dim_IntList", {x, i({1}), {true}, {}}, {{{3, 71, 5}}}},
       {"amax", "aten.amax.default", {x, i({0}), {false}}, {{{5, 7}}}},
       {"variance", "aten.var.correction", {x, i({1}), {std::int64_t{1}}, {true}}, {{{5, 7}}}},
       {"whole sum", "aten.sum.default", {x, {}}, {{{5, 7}}}},
@@ -163,7 +203,9 @@ std::vector<std::string_view> ops() {
 }  // namespace
 
 Primitive reduction() {
-  return {"reduction", ops(), nullptr, {{"batched", ask, prepare}}, nullptr, samples};
+  return {"reduction", ops(),
+          nullptr,     {{"batched", ask, prepare}, own_kernel("one_pass", ask_one_pass, prepare_one_pass)},
+          nullptr,     samples};
 }
 
 }  // namespace wide::reduction_primitive

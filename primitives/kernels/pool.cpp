@@ -9,6 +9,7 @@
 
 #include "core/aten/parallel.h"
 #include "primitives/kernels/clones.h"
+#include "primitives/kernels/sums.h"
 
 namespace wide::kernels {
 namespace {
@@ -98,33 +99,6 @@ WIDE_CLONES void pool_average(const Plane& plane, const Window& window, const fl
   for (std::int64_t i = 0; i < plane.rows * plane.columns; ++i) plane.y[i] /= divisors[i];
 }
 
-// So many numbers are added in single precision: errors grow with how many there are.
-constexpr std::int64_t kAddedInTurn = 32;
-
-// sums[i] = the sum of x[i], x[i + width], … of `count` rows.
-[[gnu::always_inline]] inline void add_rows(const float* x, std::int64_t count, std::int64_t width,
-                                            double* __restrict sums, float* __restrict some) {
-  std::fill_n(sums, width, 0.0);
-  for (std::int64_t first = 0; first < count; first += kAddedInTurn) {
-    std::fill_n(some, width, 0.0F);
-    for (std::int64_t row = first; row < std::min(count, first + kAddedInTurn); ++row)
-      for (std::int64_t i = 0; i < width; ++i) some[i] += x[row * width + i];
-    for (std::int64_t i = 0; i < width; ++i) sums[i] += static_cast<double>(some[i]);
-  }
-}
-
-[[gnu::always_inline]] inline float mean_of(const float* x, std::int64_t count) {
-  constexpr std::int64_t kLanes = 64;
-  double sums[kLanes];
-  float some[kLanes];
-  const auto rows = count / kLanes;
-  add_rows(x, rows, kLanes, sums, some);
-  double sum = 0;
-  for (const double one : sums) sum += one;
-  for (auto i = rows * kLanes; i < count; ++i) sum += static_cast<double>(x[i]);
-  return static_cast<float>(sum / static_cast<double>(count));
-}
-
 struct Span {
   std::int64_t begin, count;
 };
@@ -140,7 +114,7 @@ WIDE_CLONES void average_shares(const Plane& plane, double* sums, float* some) {
     const float* x = plane.x + top * plane.width;
     float* y = plane.y + row * plane.columns;
     if (plane.columns == 1) {
-      y[0] = mean_of(x, down * plane.width);
+      y[0] = static_cast<float>(sum_of(x, down * plane.width)) / static_cast<float>(down * plane.width);
       continue;
     }
     add_rows(x, down, plane.width, sums, some);
@@ -148,7 +122,7 @@ WIDE_CLONES void average_shares(const Plane& plane, double* sums, float* some) {
       const auto [left, across] = share_of(i, plane.columns, plane.width);
       double sum = 0;
       for (std::int64_t k = 0; k < across; ++k) sum += sums[left + k];
-      y[i] = static_cast<float>(sum / static_cast<double>(down * across));
+      y[i] = static_cast<float>(sum) / static_cast<float>(down * across);
     }
   }
 }
