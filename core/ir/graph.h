@@ -36,6 +36,12 @@ struct Argument {
   bool is_none() const { return std::holds_alternative<std::monostate>(value); }
   const ValueRef* ref() const { return std::get_if<ValueRef>(&value); }
   const List* list() const { return std::get_if<List>(&value); }
+  /// An integer or a real number.
+  std::optional<double> number() const {
+    if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+    const auto* real = std::get_if<double>(&value);
+    return real ? std::optional(*real) : std::nullopt;
+  }
   bool operator==(const Argument&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/ir/rewriter.h"
+#include "core/passes/open_nodes.h"
 #include "core/strategy/activation.h"
 #include "core/strategy/low_rank.h"
 #include "core/strategy/sequential.h"
@@ -15,7 +16,11 @@ namespace {
 class Fuser {
  public:
   Fuser(const Graph& graph, const StrategyChoice& choice)
-      : graph_(graph), choice_(choice), connections_(graph), rewriter_(graph) {}
+      : graph_(graph),
+        choice_(choice),
+        open_(graph, choice),
+        connections_(open_.connections()),
+        rewriter_(graph) {}
 
   Graph run() {
     for (const auto& node : graph_.nodes) {
@@ -70,26 +75,6 @@ class Fuser {
     std::size_t base;  ///< argument of the addition that the change is added to
   };
 
-  // The user left the node open, and nothing but its one reader needs its result.
-  bool is_free(const Node& node, bool read_once) const {
-    if (node.results.size() != 1 || node.results[0] < 0 || depends_on_data(graph_, node)) return false;
-    if (wanted_strategy(choice_, graph_, node, find_primitive(node.op)).must) return false;
-    const auto id = static_cast<std::size_t>(node.results[0]);
-    return !read_once || connections_.reads[id] == 1;
-  }
-
-  const Node* made_by(const Argument& argument) const {
-    const auto* ref = argument.ref();
-    const auto* maker = ref ? connections_.maker[static_cast<std::size_t>(ref->id)] : nullptr;
-    return maker && is_free(*maker, true) ? maker : nullptr;
-  }
-
-  static std::optional<double> number(const Argument& argument) {
-    if (const auto* real = std::get_if<double>(&argument.value)) return *real;
-    if (const auto* whole = std::get_if<std::int64_t>(&argument.value)) return static_cast<double>(*whole);
-    return std::nullopt;
-  }
-
   // A product whose right factor is one matrix of few rows, for each row of a left factor of rank 2 and more.
   bool is_low_rank(const Node& node) const {
     const bool linear = node.op == "aten.linear.default" && node.arguments[2].is_none();
@@ -103,17 +88,17 @@ class Fuser {
   }
 
   std::optional<Change> change_in(const Node& node) const {
-    if (node.op != "aten.add.Tensor" || number(node.arguments[2]) != 1.0 || !is_free(node, false))
+    if (node.op != "aten.add.Tensor" || node.arguments[2].number() != 1.0 || !open_.is_open(node))
       return std::nullopt;
     const auto type = concrete(value(node.results[0]));
     if (type.dtype != at::kFloat && type.dtype != at::kDouble) return std::nullopt;
     for (const std::size_t base : {0U, 1U}) {
-      Change change{made_by(node.arguments[1 - base]), nullptr, 1, base};
+      Change change{open_.maker(node.arguments[1 - base]), nullptr, 1, base};
       if (change.product && change.product->op == "aten.mul.Tensor") {
-        const auto scale = number(change.product->arguments[1]);
+        const auto scale = change.product->arguments[1].number();
         if (!scale) continue;
         change.scaled = change.product, change.scale = *scale;
-        change.product = made_by(change.scaled->arguments[0]);
+        change.product = open_.maker(change.scaled->arguments[0]);
       }
       const auto* other = node.arguments[base].ref();
       if (!change.product || !other || !is_low_rank(*change.product)) continue;
@@ -154,7 +139,8 @@ class Fuser {
 
   const Graph& graph_;
   const StrategyChoice& choice_;
-  Connections connections_;
+  OpenNodes open_;
+  const Connections& connections_;
   Rewriter rewriter_;
 };
 

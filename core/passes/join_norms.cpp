@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/ir/rewriter.h"
+#include "core/passes/open_nodes.h"
 #include "core/strategy/sequential.h"
 
 namespace wide {
@@ -23,23 +24,22 @@ struct Norm {
 
 class Finder {
  public:
-  Finder(const Graph& graph, const StrategyChoice& choice)
-      : graph_(graph), choice_(choice), connections_(graph) {}
+  Finder(const Graph& graph, const StrategyChoice& choice) : graph_(graph), open_(graph, choice) {}
 
   // The norm that `root`, the root of a mean square, is part of.
   std::optional<Norm> around(const Node& root) const {
     const bool inverse = root.op == "aten.rsqrt.default";
     if (!inverse && root.op != "aten.sqrt.default") return std::nullopt;
-    const auto* sum = made_by(root.arguments[0]);
-    if (!sum || sum->op != "aten.add.Tensor" || number(sum->arguments[2]) != 1) return std::nullopt;
-    const auto eps = number(sum->arguments[1]);
-    const auto* mean = eps ? made_by(sum->arguments[0]) : nullptr;
-    const auto* square = mean && mean->op == "aten.mean.dim" ? made_by(mean->arguments[0]) : nullptr;
+    const auto* sum = open_.maker(root.arguments[0]);
+    if (!sum || sum->op != "aten.add.Tensor" || sum->arguments[2].number() != 1) return std::nullopt;
+    const auto eps = sum->arguments[1].number();
+    const auto* mean = eps ? open_.maker(sum->arguments[0]) : nullptr;
+    const auto* square = mean && mean->op == "aten.mean.dim" ? open_.maker(mean->arguments[0]) : nullptr;
     const auto x = square ? squared(*square) : std::nullopt;
-    const auto* scaled = x && is_over_last_axis(*mean) ? reader_of(root) : nullptr;
+    const auto* scaled = x && is_over_last_axis(*mean) ? open_.reader(root) : nullptr;
     if (!scaled || !is_scaled(*scaled, *x, root, inverse)) return std::nullopt;
     Norm norm{*x, {}, *eps, scaled, {square, mean, sum, &root}};
-    if (const auto* weighted = reader_of(*scaled)) {
+    if (const auto* weighted = open_.reader(*scaled)) {
       if (const auto weight = weight_in(*weighted, *scaled)) {
         norm.before.push_back(scaled);
         norm.last = weighted, norm.weight = *weight;
@@ -51,36 +51,13 @@ class Finder {
  private:
   ConcreteType type(ValueId id) const { return concrete(graph_.values[static_cast<std::size_t>(id)]); }
 
-  bool is_free(const Node& node) const {
-    return node.results.size() == 1 && node.results[0] >= 0 && !depends_on_data(graph_, node) &&
-           !wanted_strategy(choice_, graph_, node, find_primitive(node.op)).must;
-  }
-  bool is_read_once(const Node& node) const {
-    return is_free(node) && connections_.reads[static_cast<std::size_t>(node.results[0])] == 1;
-  }
-  const Node* made_by(const Argument& argument) const {
-    const auto* ref = argument.ref();
-    const auto* maker = ref ? connections_.maker[static_cast<std::size_t>(ref->id)] : nullptr;
-    return maker && is_read_once(*maker) ? maker : nullptr;
-  }
-  const Node* reader_of(const Node& node) const {
-    if (!is_read_once(node)) return nullptr;
-    const auto* reader = connections_.reader[static_cast<std::size_t>(node.results[0])];
-    return reader && is_free(*reader) ? reader : nullptr;
-  }
-
-  static std::optional<double> number(const Argument& argument) {
-    if (const auto* real = std::get_if<double>(&argument.value)) return *real;
-    if (const auto* whole = std::get_if<std::int64_t>(&argument.value)) return static_cast<double>(*whole);
-    return std::nullopt;
-  }
   static bool is(const Argument& argument, ValueId id) { return argument.ref() && argument.ref()->id == id; }
 
   // What `node` is the square of: float32 or float64.
   std::optional<ValueId> squared(const Node& node) const {
     const auto* x = node.arguments.empty() ? nullptr : node.arguments[0].ref();
     if (!x) return std::nullopt;
-    const bool power = node.op == "aten.pow.Tensor_Scalar" && number(node.arguments[1]) == 2;
+    const bool power = node.op == "aten.pow.Tensor_Scalar" && node.arguments[1].number() == 2;
     const bool product = node.op == "aten.mul.Tensor" && is(node.arguments[1], x->id);
     if (!power && !product && node.op != "aten.square.default") return std::nullopt;
     const auto own = type(x->id);
@@ -92,7 +69,7 @@ class Finder {
     const auto* dims = mean.arguments[1].list();
     if (!dims || dims->size() != 1 || mean.arguments[2] != Argument{true} || !mean.arguments[3].is_none())
       return false;
-    const auto dim = number((*dims)[0]);
+    const auto dim = (*dims)[0].number();
     return dim == -1 || dim == static_cast<double>(type(mean.arguments[0].ref()->id).rank() - 1);
   }
 
@@ -118,8 +95,7 @@ class Finder {
   }
 
   const Graph& graph_;
-  const StrategyChoice& choice_;
-  Connections connections_;
+  OpenNodes open_;
 };
 
 }  // namespace

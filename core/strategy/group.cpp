@@ -70,12 +70,6 @@ const std::vector<Rule>& rules() {
   return all;
 }
 
-std::optional<double> number(const Argument& argument) {
-  if (const auto* real = std::get_if<double>(&argument.value)) return *real;
-  if (const auto* whole = std::get_if<std::int64_t>(&argument.value)) return static_cast<double>(*whole);
-  return std::nullopt;
-}
-
 std::optional<Argument> operand(const Node& node, Source source) {
   if (source == kLeast || source == kMost) {
     const auto& bound = node.arguments[source == kLeast ? 1 : 2];
@@ -87,12 +81,12 @@ std::optional<Argument> operand(const Node& node, Source source) {
 }
 
 bool has_factor_of_one(const Node& node, int factor) {
-  return factor < 0 || number(node.arguments[static_cast<std::size_t>(factor)]) == 1.0;
+  return factor < 0 || node.arguments[static_cast<std::size_t>(factor)].number() == 1.0;
 }
 
 // x^2, x^3, 1/x and the square root; other powers are not computed here.
 std::optional<GroupStep> power(const Node& node) {
-  const auto exponent = number(node.arguments[1]);
+  const auto exponent = node.arguments[1].number();
   const std::vector<Argument> x{node.arguments[0]};
   if (exponent == 2.0) return GroupStep{"square", x};
   if (exponent == 3.0) return GroupStep{"cube", x};
@@ -108,7 +102,7 @@ std::optional<GroupStep> step_of(const Node& node) {
     GroupStep step{rule.function, {}};
     for (const auto source : rule.operands) {
       const auto one = operand(node, source);
-      if (!one->ref() && !number(*one)) return std::nullopt;
+      if (!one->ref() && !one->number()) return std::nullopt;
       step.operands.push_back(*one);
     }
     return step;
@@ -119,8 +113,8 @@ std::optional<GroupStep> step_of(const Node& node) {
 // ATen refuses numbers that float32 cannot hold.
 bool fits(const Graph& graph, const Argument& operand, bool mask) {
   if (!operand.ref())
-    return !mask &&
-           (std::isinf(*number(operand)) || std::abs(*number(operand)) <= std::numeric_limits<float>::max());
+    return !mask && (std::isinf(*operand.number()) ||
+                     std::abs(*operand.number()) <= std::numeric_limits<float>::max());
   const auto& value = graph.values[static_cast<std::size_t>(operand.ref()->id)];
   return value.tensor && concrete(value).dtype == (mask ? at::kBool : at::kFloat);
 }
