@@ -12,9 +12,8 @@
 namespace wide {
 namespace {
 
-// Bytes of weights, above which memory counts; of them, what packed ones may take beyond plain ones: with
-// what making them takes, less than 0.3.
-constexpr std::int64_t kMany = 16 << 20;
+constexpr std::int64_t kMuchWeight = 16 << 20;  // bytes, all members': beyond it, memory counts
+// Of the weights, what packed ones may take beyond plain ones: with what making them takes, less than 0.3.
 constexpr double kSpare = 0.125;
 
 }  // namespace
@@ -101,12 +100,15 @@ std::int64_t WideModel::weight_bytes() const {
   return bytes;
 }
 
+bool WideModel::has_much_weight() const {
+  return weight_bytes() > kMuchWeight;
+}
+
 // The caller holds the weights: what is packed comes on top.
 StrategyChoice WideModel::choice_within_memory() const {
   auto choice = options_.strategies;
-  const auto bytes = weight_bytes();
-  if (options_.borrowed && options_.mode < Mode::kMaxAutotune && bytes > kMany)
-    choice.spare = static_cast<std::int64_t>(kSpare * static_cast<double>(bytes / members()));
+  if (options_.borrowed && options_.mode < Mode::kMaxAutotune && has_much_weight())
+    choice.spare = static_cast<std::int64_t>(kSpare * static_cast<double>(weight_bytes() / members()));
   return choice;
 }
 

@@ -27,8 +27,6 @@
 namespace wide {
 namespace {
 
-constexpr std::int64_t kMuchMemory = 16 << 20;  // of weights: packing them leaves as much for the allocator
-
 std::string shape_key(std::span<const ModelInput> inputs) {
   std::string key;
   for (const auto& input : inputs) {
@@ -279,7 +277,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   const double tuning = elapsed() - before;
   drawing.reset();
   settle_weights();
-  if (weight_bytes() > kMuchMemory) return_free_memory();
+  if (has_much_weight()) return_free_memory();  // what packing them left
   pipeline.note("widen", elapsed(), [&] { return print(optimized, planned.plan); });
   pipeline.note("compile", elapsed(), [&] {
     return std::to_string(planned.execution.instructions()) + " instructions; " +

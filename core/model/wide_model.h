@@ -186,6 +186,7 @@ class WideModel {
   bool is_last(std::span<const ModelInput> inputs) const;
   std::map<std::string, StoredPlan> plans(std::int64_t members) const;
   void make_room();
+  bool has_much_weight() const;
   StrategyChoice choice_within_memory() const;
   Build make_build(std::span<const ModelInput> inputs, const std::string& key);
   void check_members() const;
