@@ -15,6 +15,7 @@
 
 #include "core/aten/parallel.h"
 #include "primitives/kernels/clones.h"
+#include "primitives/kernels/functions.h"
 
 namespace wide::kernels {
 namespace {
@@ -55,23 +56,6 @@ template <class Mask>
   }
   for (auto i = row.seen; i < row.padded; ++i) row.scores[i] = kNever;
   return from_ordered(most);
-}
-
-// exp of a number of at most 0 by the polynomial of exp_of(); 0 where that stops. NaN stays NaN.
-[[gnu::always_inline]] inline float exp_below(float x) {
-  constexpr float kLeast = -86, kRounder = 12582912.0F;
-  const float rounded = x * 1.44269504088896341F + kRounder, n = rounded - kRounder;
-  const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
-  float y = 1.9875691500E-4F;
-  y = y * r + 1.3981999507E-3F;
-  y = y * r + 8.3334519073E-3F;
-  y = y * r + 4.1665795894E-2F;
-  y = y * r + 1.6666665459E-1F;
-  y = y * r + 5.0000001201E-1F;
-  y = y * r * r + r + 1.0F;
-  const auto exponent = std::bit_cast<std::uint32_t>(rounded) - std::bit_cast<std::uint32_t>(kRounder) + 127U;
-  y *= std::bit_cast<float>(exponent << 23U);
-  return x < kLeast ? 0.0F : y;
 }
 
 // Scores become exp(score - largest), whose sum is given. Where all are -Inf they become 0, and so does the

@@ -16,10 +16,6 @@ namespace {
 constexpr std::int64_t kVector = 16;  ///< numbers of a row that are looked at side by side
 constexpr std::int64_t kRoom = 512;   ///< numbers of short rows that are raised to powers at once
 
-// exp of a number of at most 0. ATen's, too, gives 0 where only denormal numbers are left. NaN stays NaN.
-[[gnu::always_inline]] inline float power_of(float x) {
-  return x < -87.3365F ? 0.0F : exp_of(x);
-}
 // A NaN is passed over: it stands in its own place, and so comes into the sum.
 [[gnu::always_inline]] inline float larger(float most, float x) {
   return x > most ? x : most;
@@ -41,13 +37,13 @@ constexpr std::int64_t kRoom = 512;   ///< numbers of short rows that are raised
   std::int64_t i = 0;
   for (; i + kVector <= count; i += kVector) {
     for (std::int64_t l = 0; l < kVector; ++l) {
-      const float power = power_of(x[i + l] - most);
+      const float power = exp_below(x[i + l] - most);
       y[i + l] = power;
       lanes[l] += power;
     }
   }
   for (std::int64_t l = 0; i < count; ++i, ++l) {
-    y[i] = power_of(x[i] - most);
+    y[i] = exp_below(x[i] - most);
     lanes[l] += y[i];
   }
   float sum = 0;
@@ -65,7 +61,7 @@ constexpr std::int64_t kRoom = 512;   ///< numbers of short rows that are raised
     for (std::int64_t i = 1; i < length; ++i) most = larger(most, own[i]);
     for (std::int64_t i = 0; i < length; ++i) room[row * length + i] = own[i] - most;
   }
-  for (std::int64_t i = 0; i < rows * length; ++i) room[i] = power_of(room[i]);
+  for (std::int64_t i = 0; i < rows * length; ++i) room[i] = exp_below(room[i]);
   for (std::int64_t row = 0; row < rows; ++row) {
     const float* own = room + row * length;
     float sum = 0;
