@@ -11,6 +11,7 @@ import math
 import sys
 
 OURS = "apart"
+PLAIN = ("eager", "threads")
 SLOWER = 0.97
 
 
@@ -41,19 +42,24 @@ def main(paths):
     names = sorted({name for case in measured for name in case["rivals"]}, key=lambda name: (name.startswith("python"), name))
     print("| | N | mode | wide, us | " + " | ".join(f"over {name}" for name in names) + f" | over the best but {OURS} | over the best |")
     print("|" + "---|" * (len(names) + 6))
-    best_of_others, best_of_all = [], []
+    best_of_others, best_of_all, best_of_plain = [], [], []
     for case in measured:
         rivals = case["rivals"]
         others = least({name: one for name, one in rivals.items() if name != OURS})
         best = least(rivals)
-        for found, ratios in ((others, best_of_others), (best, best_of_all)):
+        plain = least({name: one for name, one in rivals.items() if name in PLAIN})
+        for found, ratios in ((others, best_of_others), (best, best_of_all), (plain, best_of_plain)):
             if found:
                 ratios.append(found[0])
         cells = [f"{rivals[name]['speedup']:.2f}" if rivals.get(name, {}).get("speedup") else "" for name in names]
         said = ["{0:.2f} [{1:.2f}, {2:.2f}] {3}".format(*one) if one else "" for one in (others, best)]
         print("| " + " | ".join([*title(case), f"{case['wide']['median_us']:.1f}", *cells, *said]) + " |")
     print()
-    for what, ratios in ((f"the best but {OURS}", best_of_others), ("the best", best_of_all)):
+    for what, ratios in (
+        (f"the best but {OURS}", best_of_others),
+        ("the best", best_of_all),
+        (f"the better of {' and '.join(PLAIN)}", best_of_plain),
+    ):
         if ratios:
             below = sum(ratio < SLOWER for ratio in ratios)
             print(f"Over {what}: geometric mean {geometric_mean(ratios):.2f} of {len(ratios)} cases, least {min(ratios):.2f}, {below} below {SLOWER}.")
