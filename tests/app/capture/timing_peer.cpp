@@ -1,11 +1,13 @@
-// Times many small operators when asked to, over standard input and output. With `captured` it has captured
-// before.
+// Times many small operators when asked to, over standard input and output: timing_peer plain|captured
+// NUMBER. With `captured` it has captured before.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "app/capture/capture.h"
 
@@ -21,6 +23,12 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 50; ++i) capture.pass(work);
     capture.finish();
   }
+  // Where the heap's blocks lie changes times by a few percent, and a capture moves them: each process has a
+  // heap of its own.
+  std::mt19937 generator(argc > 2 ? static_cast<unsigned>(std::stoul(argv[2])) : 0);
+  std::vector<std::vector<char>> blocks(1 + generator() % 500);
+  for (auto& block : blocks) block.resize(1 + generator() % 600);
+  for (std::size_t i = 0; i < blocks.size(); i += 2) blocks[i] = {};
   for (std::string line; std::getline(std::cin, line);) {
     const auto request = nlohmann::json::parse(line);
     if (!request.contains("runs")) break;

@@ -24,15 +24,16 @@ profiler::Contender contender(const std::string& name, PeerProcess& peer) {
 }
 
 // Two processes of one program differ by a few percent (where their memory lies) whatever they did before, so
-// that there are several of each kind, measured in the same rounds. Both kinds must overlap. A function left
-// behind on every operator would cost a tenth or more.
+// that there are several of each kind, each with a heap of its own, measured in the same rounds. Both kinds
+// must overlap. A function left behind on every operator would cost a tenth or more.
 TEST(TimingTest, ACaptureBeforeCostsNoTiming) {
   constexpr int kEach = 4;
   std::vector<std::unique_ptr<PeerProcess>> peers;
   std::vector<profiler::Contender> contenders;
   for (int i = 0; i < 2 * kEach; ++i) {
     const std::string kind = i % 2 == 0 ? "plain" : "captured";
-    peers.push_back(std::make_unique<PeerProcess>(std::vector<std::string>{TIMING_PEER, kind}));
+    peers.push_back(
+        std::make_unique<PeerProcess>(std::vector<std::string>{TIMING_PEER, kind, std::to_string(i)}));
     contenders.push_back(contender(kind + " " + std::to_string(i / 2), *peers.back()));
   }
   const profiler::StoppingRule rule{
