@@ -2,6 +2,11 @@
 
 #include <ATen/Version.h>
 
+#include <functional>
+#include <map>
+#include <mutex>
+#include <utility>
+
 #include "app/cuda_library.h"
 #include "app/exit_code.h"
 #include "app/sweep_job.h"
@@ -10,18 +15,24 @@
 namespace wide::app {
 namespace {
 
-struct Cuda {
-  DeviceInfo info{.name = "cuda", .description = {}, .usable = false, .reason = {}};
-  decltype(wide_cuda_run_open)* open = nullptr;
+// What looking for a device found.
+struct Device {
+  DeviceInfo info;
+  std::function<void(ComputeDevice&)> open;  ///< of a usable one: the name is set
 };
 
-void refuse(Cuda& cuda, const std::string& reason, const std::string& remedy) {
+Device look_for_cpu() {
+  return {.info = {.name = {}, .description = at::get_cpu_capability(), .usable = true, .reason = {}},
+          .open = [](ComputeDevice& device) { device = {}; }};
+}
+
+void refuse(Device& cuda, const std::string& reason, const std::string& remedy) {
   cuda.info.reason = reason;
   if (!remedy.empty()) cuda.info.reason.append("; ").append(remedy);
 }
 
 // Of a GPU that the driver has: whether libtorch can use it too.
-void open_libtorch(Cuda& cuda) {
+void open_libtorch(Device& cuda) {
   const auto library = open_beside_program("libwide_cuda_run.so");
   if (library.handle == nullptr) return refuse(cuda, library.reason, library.remedy);
   const auto version = library.find<decltype(wide_cuda_run_version)>("wide_cuda_run_version");
@@ -32,12 +43,12 @@ void open_libtorch(Cuda& cuda) {
                   "build program and library together");
   }
   if (devices() == 0) return refuse(cuda, "libtorch can use no GPU here", "see widebench doctor");
-  cuda.open = open;
+  cuda.open = [open](ComputeDevice& device) { open(&device); };
   cuda.info.usable = true;
 }
 
-Cuda look_for_cuda() {
-  Cuda cuda;
+Device look_for_cuda() {
+  Device cuda{.info = {.name = {}, .description = {}, .usable = false, .reason = {}}, .open = {}};
   const auto found = find_cuda();
   if (!found.reason.empty()) {
     refuse(cuda, found.reason, found.remedy);
@@ -52,17 +63,33 @@ Cuda look_for_cuda() {
   return cuda;
 }
 
-const Cuda& the_cuda() {
-  static const Cuda cuda = look_for_cuda();
-  return cuda;
+// Their names are those of presets::kDevices; "auto" takes the last one that is usable.
+const std::vector<std::pair<std::string, Device (*)()>> kBackEnds = {{"cpu", look_for_cpu},
+                                                                     {"cuda", look_for_cuda}};
+
+// Looks when it is first asked for: where there is a GPU that opens libtorch's CUDA library.
+const Device& look_for(const std::string& name) {
+  static std::mutex mutex;
+  static std::map<std::string, Device> found;
+  const std::scoped_lock lock(mutex);
+  if (const auto known = found.find(name); known != found.end()) return known->second;
+  for (const auto& [known, look] : kBackEnds) {
+    if (known != name) continue;
+    auto device = look();
+    device.info.name = name;
+    return found.emplace(name, std::move(device)).first->second;
+  }
+  throw CannotMeasure("device", "this program knows no device " + name + "; see widebench doctor");
 }
 
 }  // namespace
 
 const std::vector<DeviceInfo>& known_devices() {
-  static const std::vector<DeviceInfo> all{
-      {.name = "cpu", .description = at::get_cpu_capability(), .usable = true, .reason = {}},
-      the_cuda().info};
+  static const auto all = [] {
+    std::vector<DeviceInfo> result;
+    for (const auto& [name, look] : kBackEnds) result.push_back(look_for(name).info);
+    return result;
+  }();
   return all;
 }
 
@@ -71,11 +98,10 @@ std::string settled_device(const std::string& name) {
 }
 
 ComputeDevice open_device(const std::string& name) {
-  if (settled_device(name) == "cpu") return {};
-  const auto& cuda = the_cuda();
-  if (!cuda.info.usable) throw CannotMeasure("device", cuda.info.reason);
-  ComputeDevice device{.name = cuda.info.description};
-  cuda.open(&device);
+  const auto& found = look_for(settled_device(name));
+  if (!found.info.usable) throw CannotMeasure("device", found.info.reason);
+  ComputeDevice device{.name = found.info.description};
+  found.open(device);
   return device;
 }
 

@@ -1,6 +1,7 @@
 #include "app/peer_rivals.h"
 
 #include <ATen/Parallel.h>
+#include <c10/core/DeviceType.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -59,7 +60,7 @@ PeerRivals::PeerRivals(const presets::CaseSpec& spec, WideModel& model, std::spa
                   ->ask({{"do", "prepare"},
                          {"folder", folder.string()},
                          {"threads", at::get_num_threads()},
-                         {"device", model.options().device.device.is_cpu() ? "cpu" : "cuda"},
+                         {"device", c10::DeviceTypeName(model.options().device.device.type(), true)},
                          {"rivals", names}})
                   .at("rivals");
   } catch (const std::exception& error) {

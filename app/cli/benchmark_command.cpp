@@ -305,9 +305,9 @@ int benchmark(Context& context, BenchmarkArguments& options) {
     app::resolve_devices(chosen.cases, context.engine);
     add_peers(chosen.cases);
     chosen.timeout_seconds += kPeersSeconds;
-    const bool on_gpu = std::any_of(chosen.cases.begin(), chosen.cases.end(),
-                                    [](const auto& spec) { return spec.device == "cuda"; });
-    app::check_peers(on_gpu ? "cuda" : "cpu");
+    std::set<std::string> devices;
+    for (const auto& spec : chosen.cases) devices.insert(spec.device);
+    for (const auto& device : devices) app::check_peers(device);
   }
   return measure(context, options.measuring, without_repeats(std::move(chosen)));
 }
