@@ -99,7 +99,7 @@ def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: t
             raise Error("usage", f"a member is a {type(model).__name__}; give modules of torch.nn", "models")
     names = _members.names_of(names, len(models))
     _members.check_made(models[0], f"member '{names[0]}'")  # the trace of it would end in words of torch
-    program = Program(export(models[0], tuple(example_args), example_kwargs, dynamic_shapes, f"member '{names[0]}'"))
+    program = export(models[0], tuple(example_args), example_kwargs, dynamic_shapes, f"member '{names[0]}'")
     architecture = Architecture(program, models[0], tuple(example_args), example_kwargs, dynamic_shapes, names[0])
     brought = [architecture.take(model, name) for model, name in zip(models, names)]
     wide = Wide._made(program, names, brought, config, architecture.skeleton)

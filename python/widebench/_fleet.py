@@ -86,7 +86,7 @@ class Fleet:
             wanted = (len(self), *known[name].shape)
             if tuple(tensor.shape) != wanted:
                 raise Error("load", f"tensor '{name}': is {list(tensor.shape)}, the members' is {list(wanted)}; give one of all members", name)
-        brought = [{name: given[name][i].detach().clone() if name in given else own[name] for name in self._weights()}
+        brought = [{name: given[name][i].detach().clone() if name in given else own[name] for name in self._kept()}
                    for i, own in enumerate(members)]
         self._replace(self.names, [-1] * len(self), brought)
         self._sources = [None] * len(self)
@@ -112,7 +112,7 @@ class Fleet:
         unknown = [name for name in state_dict if name not in self._with_ties(tensors)]
         if unknown:
             raise Error("load", f"member '{self.names[i]}': has '{unknown[0]}', which the model lacks; give a state dict of one member", self.names[i])
-        own = {name: tensors[name] for name in weights}
+        own = {name: tensors[name] for name in self._kept()}
         own.update({name: state_dict[name].detach().clone() for name in weights if name in state_dict})
         self._replace(self.names, [-1 if k == i else k for k in range(len(self))], [own])
         self._sources[i] = None
@@ -159,14 +159,23 @@ class Fleet:
         Raises
         ------
         Error
-            ``"usage"`` for a model of files, which hold no class.
+            ``"usage"`` for a model of files, which hold no class, and where members differ in a tensor that is neither
+            parameter nor buffer.
         """
         if self._skeleton is None:
             raise Error("usage", "a model of files has no class to make modules of; take state_dict(i)", "unpack")
+        self._constants("unpack")
         return [_members.with_tensors(self._skeleton, self._tensors(i)) for i in range(len(self))]
 
     def _weights(self):
         return self._architecture.weights if self._architecture else self._program.weights
+
+    def _kept(self):
+        """Weights, and what a state dict does not have."""
+        return [*self._weights(), *(self._architecture.constants if self._architecture else ())]
+
+    def _constants(self, place):
+        return self._architecture.constants_of_all(place) if self._architecture else {}
 
     def _taken(self, model, name):
         if isinstance(model, torch.nn.Module):
@@ -176,7 +185,7 @@ class Fleet:
         lacking = [weight for weight in self._weights() if weight not in model]
         if lacking:
             raise Error("load", f"member '{name}' lacks the tensor '{lacking[0]}'; give a state dict of one member", name)
-        return {weight: model[weight] for weight in self._weights()}
+        return {weight: model[weight] for weight in self._weights()} | self._constants(f"member '{name}'")
 
     def _replace(self, names, kept, brought):
         fqns = list(brought[0]) if brought else []

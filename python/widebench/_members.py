@@ -100,6 +100,11 @@ def named_tensors(module):
     return tensors
 
 
+def same_numbers(a, b):
+    """Bit for bit: nan is itself, and -0.0 is not 0.0."""
+    return a.shape == b.shape and a.dtype == b.dtype and torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8))
+
+
 def check_made(module, place):
     """Refuses tensors of inference mode: their writes are not counted, and torch.export has no words for them."""
     for name, tensor in named_tensors(module).items():

@@ -51,7 +51,7 @@ os.register_at_fork(after_in_child=_exports.__init__)  # the thread is not there
 
 
 def export(module, args, kwargs, dynamic_shapes, place):
-    """The bytes of a .pt2 without weights. Nothing touches the disk."""
+    """The module's program, whose file has no weights. Nothing touches the disk."""
     return _exports.run(lambda: _export(module, args, kwargs, dynamic_shapes, place))
 
 
@@ -60,7 +60,10 @@ def _export(module, args, kwargs, dynamic_shapes, place):
         program = torch.export.export(module, args, kwargs or None, dynamic_shapes=dynamic_shapes, strict=False)
         if any(getattr(node.target, "__module__", "") == "torch._functorch.predispatch" for node in program.graph.nodes):
             program = program.run_decompositions({})  # a file cannot hold the marks that torch.vmap leaves in 2.11
-        return _saved(program)
+        constants = dict(program.constants)
+        return Program(_saved(program), constants)
+    except Error:
+        raise
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
         kinds = ("dataclass", "pytree", "serialized_type_name")
@@ -80,8 +83,8 @@ def _saved(program):
 
 
 def _thin(tensor):
-    if tensor.numel() * tensor.element_size() > _LARGEST_BROADCAST:
-        return tensor
+    if tensor.numel() == 0 or tensor.numel() * tensor.element_size() > _LARGEST_BROADCAST:
+        return tensor  # torch.export.save cannot write an empty broadcast
     thin = torch.zeros((), dtype=tensor.dtype).expand(tensor.shape)
     return torch.nn.Parameter(thin, requires_grad=tensor.requires_grad) if isinstance(tensor, torch.nn.Parameter) else thin
 
@@ -135,11 +138,14 @@ class Program:
         Names of parameters, buffers and tensor constants that the graph reads.
     weight_dtypes : set of torch.dtype
         Of these.
+    constants : dict
+        Tensors by name that the trace found outside of parameters and buffers; only of a program that was traced here.
     in_spec, out_spec : TreeSpec
         Of ``(args, kwargs)`` and of what the model returns.
     """
 
-    def __init__(self, data):
+    def __init__(self, data, constants=None):
+        self.constants = constants or {}
         self.data = torch.frombuffer(data, dtype=torch.uint8)  # not numpy's way, which torch does without
         try:
             archive = zipfile.ZipFile(io.BytesIO(data))

@@ -9,7 +9,52 @@ FAST = "fast"
 X = torch.randn(8, 16)
 
 
+class Keeps(torch.nn.Module):
+    """Keeps what it made of its weights at the first call, as LeViT does, and has a parameter without numbers, as DINOv3."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight, self.none, self.kept = torch.nn.Parameter(torch.randn(4)), torch.nn.Parameter(torch.randn(4, 0)), {}
+
+    def forward(self, x):
+        if "twice" not in self.kept:
+            self.kept["twice"] = self.weight * 2
+        return torch.cat([x * self.kept["twice"] + torch.tensor([1.0, 2.0, 3.0, 4.0]) * torch.tensor(3.0), self.none.sum(1)], -1)
+
+
+def with_a_tensor_in_a_closure():
+    own = torch.randn(4)
+    module = net()
+    module.forward = lambda x: x * own
+    return module
+
+
 class Members(unittest.TestCase):
+    @torch.no_grad()
+    def test_tensors_that_are_no_parameters(self):
+        """Each member has its own, though the trace knows them as constants."""
+        for make in (Keeps, with_a_tensor_in_a_closure):
+            modules, x = [make().eval() for _ in range(3)], torch.randn(4)
+            other = make().eval()
+            for module in [*modules, other]:
+                module(x)
+            wide = widebench.compile(modules, x, config=FAST)
+            same_as_modules(self, wide, modules, x)
+            wide.load_state_dict(wide.state_dict())
+            wide.load_member(1, wide.state_dict(1))
+            wide.refresh()
+            same_as_modules(self, wide, modules, x)
+            wide.add(other)
+            wide.replace(0, other)
+            same_as_modules(self, wide, [other, *modules[1:], other], x)
+            for ask in (wide.unpack, lambda: wide.replace(0, wide.state_dict(0))):
+                with self.assertRaisesRegex(widebench.Error, "no parameter and no buffer"):
+                    ask()
+        once = Keeps().eval()
+        once(x)
+        wide = widebench.compile([once, once], x, config=FAST)
+        same_as_modules(self, wide, wide.unpack(), x)
+
     def test_part_of_a_module(self):
         modules = nets(3)
         outer = torch.nn.Sequential(widebench.compile(modules, X, config=FAST), torch.nn.Linear(4, 2))
