@@ -40,6 +40,9 @@ constexpr std::size_t kMostPlans = 4;
 // Nanoseconds. A race of longer passes outlasts such a moment by itself, in so many rounds.
 constexpr double kLongPass = 20e6;
 constexpr int kLongRounds = 3;
+// A pass of more seconds than this is run once for each schedule, and no race is run that would take so many
+// times the seconds there are for measuring.
+constexpr double kEnough = 1, kRaceOverSeconds = 4;
 // Bytes. Where weights are more, contenders are built only while they race, one at a time beside members
 // apart: plans pack and stack weights each in their way. Weights that are the caller's own are there already,
 // so that any copy shows; others are stacked before planning begins.
@@ -212,8 +215,10 @@ class AutoPlanner {
   PlannedExecution measure() {
     examples_.emplace(request_);
     auto all = build_what_is_worth_it();
-    race(all);
-    race_again(all);
+    if (has_time_for(all.size())) {
+      race(all);
+      race_again(all);
+    }
     for (const auto& one : all) {
       if (!std::isfinite(one.time)) continue;
       tuner_.book().add(one.plans.key, one.time);
@@ -247,14 +252,20 @@ class AutoPlanner {
       options_.push_back(option);
       if (!all.empty() && !worth_building(schedule, option.predicted)) continue;
       all.push_back({schedule, std::move(plans), {}});
-      const StopwatchOptions once{.rounds = 1, .sample_us = 100, .seconds_each = 0.1, .least_rounds = 1};
-      const double first = times_of(std::span(&all.back(), 1), once)[0];
+      const StopwatchOptions once{
+          .rounds = 1, .sample_us = 100, .seconds_each = 0.1, .least_rounds = 1, .enough = kEnough};
+      const double first = all.back().time = times_of(std::span(&all.back(), 1), once)[0];
       best_so_far_ = std::min(best_so_far_, first);
       // Now, as larger programs may use up the time there is for measuring.
       if (had_near_.empty() && apart(schedule) && first <= kAgain * best_so_far_)
         add_near_plans(schedule, all);
     }
     return all;
+  }
+
+  bool has_time_for(std::size_t contenders) const {
+    const double calls = 2 + kLongRounds, seconds = best_so_far_ * 1e-9;
+    return calls * seconds * static_cast<double>(contenders) <= kRaceOverSeconds * tuner_.options().seconds;
   }
 
   // Builds them, if they are not, and lets go of them again where weights are much.
@@ -321,7 +332,7 @@ class AutoPlanner {
       (one.time <= limit ? again : others).push_back(std::move(one));
     }
     if (has_much_) {
-      race(added);
+      if (has_time_for(added.size())) race(added);
       std::ranges::move(again, std::back_inserter(added));
       again = std::move(added);
       added.clear();
@@ -329,7 +340,7 @@ class AutoPlanner {
     const auto known = again.size();
     const bool is_settled = added.empty() && (has_much_ || least >= kLongPass);
     std::move(added.begin(), added.end(), std::back_inserter(again));
-    if (again.size() > 1 && !is_settled) race_again(again, known);
+    if (again.size() > 1 && !is_settled && has_time_for(again.size())) race_again(again, known);
     all = std::move(again);
     std::move(others.begin(), others.end(), std::back_inserter(all));
   }

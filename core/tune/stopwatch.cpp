@@ -74,7 +74,7 @@ class Race {
       }
     }
     for (auto& runner : runners_) {
-      if (runner.dropped && !is_spent(runner))
+      if (runner.dropped && !is_spent(runner) && runner.spent <= options_.enough * 1e9)
         guarded(runner, [&] { runner.last_look = time_of(runner, runner.repeats); });
     }
     return times();
@@ -105,7 +105,12 @@ class Race {
 
   // The first call pays for what is made once; the second says how long a call takes.
   void warm_up(Runner& runner) const {
-    runner.spent += time_of(runner, 1);
+    const double first = time_of(runner, 1);
+    runner.spent += first;
+    if (first > options_.enough * 1e9) {
+      runner.once = first, runner.dropped = true;
+      return runner.samples.push_back(first);
+    }
     const double once = time_of(runner, 1);
     runner.spent += once;
     runner.once = once;
@@ -148,7 +153,7 @@ class Race {
     for (const auto& runner : runners_)
       if (!runner.failed) least = std::min(least, runner.once);
     for (auto& runner : runners_) {
-      if (runner.failed || runner.once < kHopelessAtOnce * least ||
+      if (runner.failed || runner.dropped || runner.once < kHopelessAtOnce * least ||
           runner.spent < options_.seconds_each * 1e9 / 3)
         continue;
       runner.dropped = true;

@@ -4,6 +4,7 @@
 #include <c10/core/Device.h>
 
 #include <functional>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct StopwatchOptions {
   int least_rounds = 5;
   double hopeless = 1.5;  ///< after `least_rounds`, one this much slower than the best is given up
   double patience = 0;    ///< seconds; before, only what is twice as slow is given up, and no race is decided
+  /// Seconds; a function whose first call takes longer is not called again, and that is its time.
+  double enough = std::numeric_limits<double>::infinity();
   std::function<void()> before = {};  ///< called before each sample, outside of it
   std::function<double()> now = {};   ///< nanoseconds; the steady clock where none is given
   at::Device device = at::kCPU;  ///< what the functions gave it to do is waited for before the clock is read

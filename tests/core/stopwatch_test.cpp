@@ -35,6 +35,18 @@ TEST(Stopwatch, GivesTheTimeOfACall) {
   EXPECT_NEAR(times[1], 130, 1e-6);
 }
 
+TEST(Stopwatch, ACallThatTakesLongIsEnough) {
+  Machine machine;
+  int slow = 0, quick = 0;
+  auto options = machine.options();
+  options.enough = 1;
+  const auto times =
+      time_in_turns(std::vector{machine.counted(2e9, slow), machine.counted(1e6, quick)}, options);
+  EXPECT_EQ(slow, 1);
+  EXPECT_GT(quick, options.least_rounds);
+  EXPECT_EQ(times, (std::vector{2e9, 1e6}));
+}
+
 TEST(Stopwatch, WhatComesBeforeASampleIsNotTimed) {
   Machine machine;
   int prepared = 0, calls = 0;
