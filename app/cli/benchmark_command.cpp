@@ -126,7 +126,9 @@ const app::SubjectInfo& find(const std::vector<app::SubjectInfo>& subjects, cons
   const auto found =
       std::find_if(subjects.begin(), subjects.end(), [&](const auto& s) { return s.name == name; });
   if (found == subjects.end()) {
-    throw Error("usage", "no subject is called \"" + name + "\"; `widebench benchmark` lists them");
+    throw Error("usage", name == kAll
+                             ? "all takes no other names beside it; leave out either"
+                             : "no subject is called \"" + name + "\"; `widebench benchmark` lists them");
   }
   return *found;
 }
@@ -236,7 +238,7 @@ presets::Preset of_model(const presets::Preset& preset, const BenchmarkArguments
 presets::Preset of_names(const presets::Preset& preset, const BenchmarkArguments& options,
                          const app::Engine& engine) {
   const auto subjects = engine.subjects();
-  if (options.names == std::vector<std::string>{"all"}) return preset;
+  if (options.names.size() == 1 && options.names[0] == kAll) return preset;
   presets::Preset result = preset;
   result.cases.clear();
   for (const auto& name : options.names) {

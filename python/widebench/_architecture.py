@@ -19,6 +19,9 @@ class Architecture:
         self.weights = [name for name in program.weights if name in known]
         # What the trace found elsewhere: literals in the code, and for instance what a module keeps in a dictionary once it has run.
         self.constants = {name: program.constants[name] for name in program.weights if name not in known and name in program.constants}
+        # A cache may hold what was made of a member's weights, and is not always the module's own, as that of functools is not.
+        globals_ = _members.global_tensors(model) if program.captured else set()
+        self._captures = any(self.constants[name].data_ptr() not in globals_ for name in program.captured & self.constants.keys())
         self.differing = ""  # one that is not the same in all members
         self._first = weakref.ref(model)
 
@@ -29,7 +32,7 @@ class Architecture:
         constants = self.constants
         if model is not self._first():
             own = _members.signature(model)
-            if own is None or self.signature is None or own != self.signature:
+            if own is None or self.signature is None or own != self.signature or self._captures:
                 constants = self._compare_graphs(model, own, name, place)
         tensors = _members.bring(model, self.weights, place)
         lacking = [weight for weight in self.weights if weight not in tensors]

@@ -2,6 +2,7 @@
 import copy
 import enum
 import functools
+import sys
 import types
 
 import torch
@@ -98,6 +99,12 @@ def named_tensors(module):
             if isinstance(value, torch.Tensor):
                 tensors[f"{prefix}.{key}" if prefix else key] = value
     return tensors
+
+
+def global_tensors(module):
+    """Where the numbers of tensors lie that are globals of the files that the module's classes are written in."""
+    files = {sys.modules.get(type(part).__module__) for part in module.modules()} - {None}
+    return {value.data_ptr() for file in files for value in vars(file).values() if type(value) is torch.Tensor}
 
 
 def same_numbers(a, b):

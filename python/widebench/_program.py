@@ -60,8 +60,8 @@ def _export(module, args, kwargs, dynamic_shapes, place):
         program = torch.export.export(module, args, kwargs or None, dynamic_shapes=dynamic_shapes, strict=False)
         if any(getattr(node.target, "__module__", "") == "torch._functorch.predispatch" for node in program.graph.nodes):
             program = program.run_decompositions({})  # a file cannot hold the marks that torch.vmap leaves in 2.11
-        constants = dict(program.constants)
-        return Program(_saved(program), constants)
+        constants, captured = dict(program.constants), _captured(program)
+        return Program(_saved(program), constants, captured)
     except Error:
         raise
     except Exception as error:
@@ -70,6 +70,13 @@ def _export(module, args, kwargs, dynamic_shapes, place):
         advice = ("register the class with torch.export.register_dataclass(…, serialized_type_name=\"a name\")"
                   if any(kind in str(error) for kind in kinds) else "see torch.export's notes on what it can trace")
         raise Error("export", f"{place}: torch.export refuses the model ({lines[0].strip()}); {advice}", place) from error
+
+
+def _captured(program):
+    """Constants by name that were there before the trace; what code makes of numbers, ``torch.tensor(2.0)``, is copied when it is read."""
+    names = program.graph_signature.inputs_to_lifted_tensor_constants
+    return {names[node.name] for node in program.graph.nodes if node.name in names
+            and any(user.target is not torch.ops.aten.lift_fresh_copy.default for user in node.users)}
 
 
 def _saved(program):
@@ -140,12 +147,14 @@ class Program:
         Of these.
     constants : dict
         Tensors by name that the trace found outside of parameters and buffers; only of a program that was traced here.
+    captured : set of str
+        Those of them that were there before it, be it in a closure, a cache or the globals of a file.
     in_spec, out_spec : TreeSpec
         Of ``(args, kwargs)`` and of what the model returns.
     """
 
-    def __init__(self, data, constants=None):
-        self.constants = constants or {}
+    def __init__(self, data, constants=None, captured=frozenset()):
+        self.constants, self.captured = constants or {}, captured
         self.data = torch.frombuffer(data, dtype=torch.uint8)  # not numpy's way, which torch does without
         try:
             archive = zipfile.ZipFile(io.BytesIO(data))

@@ -1,4 +1,5 @@
 """Members that come, go and change; their state."""
+import functools
 import gc
 import unittest
 
@@ -29,11 +30,24 @@ def with_a_tensor_in_a_closure():
     return module
 
 
+class KeepsElsewhere(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(4))
+
+    @functools.lru_cache
+    def twice(self):
+        return self.weight * 2
+
+    def forward(self, x):
+        return x * self.twice()
+
+
 class Members(unittest.TestCase):
     @torch.no_grad()
     def test_tensors_that_are_no_parameters(self):
         """Each member has its own, though the trace knows them as constants."""
-        for make in (Keeps, with_a_tensor_in_a_closure):
+        for make in (Keeps, KeepsElsewhere, with_a_tensor_in_a_closure):
             modules, x = [make().eval() for _ in range(3)], torch.randn(4)
             other = make().eval()
             for module in [*modules, other]:
