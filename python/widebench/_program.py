@@ -202,8 +202,8 @@ class Program:
         self.plain = self.plain if len(self._inputs) == len(self._leaves) else -1
         self.one_tensor = len(self._outputs) == 1 and isinstance(self._outputs[0], dict) and self.out_spec == pytree.tree_structure("")
         self.tensors = sum(isinstance(output, dict) for output in self._outputs)  # among the outputs
-        self._all_tensors = self.tensors == len(self._outputs)
-        self._built = _builder(self.out_spec, len(self._outputs))
+        self.all_tensors = self.tensors == len(self._outputs)
+        self.built = _builder(self.out_spec, len(self._outputs))
 
     @property
     def inputs(self):
@@ -235,18 +235,17 @@ class Program:
 
     def unflatten(self, results, tensors, mapped):
         """What the model returns, built of the library's answers."""
-        if not self._all_tensors:
-            answers, sizes = iter(results), None
-            results = []
-            for output in self._outputs:
-                if isinstance(output, dict):
-                    results.append(next(answers))
-                elif output[0] == "size":
-                    sizes = sizes or self._sizes(tensors, mapped)
-                    results.append(sizes(output[1]))
-                else:
-                    results.append(output[0])
-        return self._built(results)
+        answers, sizes = iter(results), None
+        whole = []
+        for output in self._outputs:
+            if isinstance(output, dict):
+                whole.append(next(answers))
+            elif output[0] == "size":
+                sizes = sizes or self._sizes(tensors, mapped)
+                whole.append(sizes(output[1]))
+            else:
+                whole.append(output[0])
+        return self.built(whole)
 
     def _sizes(self, tensors, mapped):
         return _Sizes(self._inputs, [tensor.shape[1:] if own else tensor.shape for tensor, own in zip(tensors, mapped)])
