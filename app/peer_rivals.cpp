@@ -1,11 +1,11 @@
 #include "app/peer_rivals.h"
 
 #include <ATen/Parallel.h>
-#include <c10/core/DeviceType.h>
 #include <stdlib.h>
 
 #include <algorithm>
 
+#include "app/devices.h"
 #include "app/export_folder.h"
 #include "app/peer_process.h"
 #include "app/temporary_folder.h"
@@ -60,7 +60,7 @@ PeerRivals::PeerRivals(const presets::CaseSpec& spec, WideModel& model, std::spa
                   ->ask({{"do", "prepare"},
                          {"folder", folder.string()},
                          {"threads", at::get_num_threads()},
-                         {"device", c10::DeviceTypeName(model.options().device.device.type(), true)},
+                         {"device", settled_device(spec.device)},
                          {"rivals", names}})
                   .at("rivals");
   } catch (const std::exception& error) {

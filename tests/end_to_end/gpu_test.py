@@ -116,7 +116,8 @@ class Profile(Case):
                                 and launch["ts"] + launch["dur"] <= step["ts"] + step["dur"] + 1e-3 for step in steps), launch)
 
     def test_the_gain_is_explained(self):
-        text, document, _ = self.profile("resblock", "-n", "4")
+        # Which schedule is the fastest is chance on a GPU that is made up.
+        text, document, _ = self.profile("resblock", "-n", "4", "-s", "wide")
         comparison, = document["comparisons"]
         gain = comparison["gain"]
         causes = sum(gain[key] for key in ("launches_removed_us", "idle_recovered_us", "kernel_efficiency_us",
