@@ -100,9 +100,7 @@ class Wide(Fleet, torch.nn.Module):
                 results = self._again(error, tensors)
         if len(results) > program.tensors:
             results = put_together(results, len(self))
-        if program.one_tensor:
-            return results[0]
-        return program.built(results) if program.all_tensors else program.unflatten(results, tensors, self._mapped)
+        return results[0] if program.one_tensor else program.unflatten(results, tensors, self._mapped)
 
     def _again(self, thrown, tensors):
         error = translated(thrown)
