@@ -74,7 +74,7 @@ class Race {
       }
     }
     for (auto& runner : runners_) {
-      if (runner.dropped && !is_spent(runner) && runner.spent <= options_.enough * 1e9)
+      if (runner.dropped && !is_spent(runner))
         guarded(runner, [&] { runner.last_look = time_of(runner, runner.repeats); });
     }
     return times();

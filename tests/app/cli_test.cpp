@@ -77,6 +77,7 @@ TEST_F(Cli, UsageErrorsAreOneLineAndCode2) {
                                                        {"--preset", "no_such_preset"},
                                                        {"--preset", "./no/such.json"},
                                                        {"benchmark", "no_such_subject"},
+                                                       {"benchmark", "all", "mlp"},
                                                        {"benchmark", "mlp", "-n", "0"},
                                                        {"benchmark", "mlp", "--weights", "x"},
                                                        {"benchmark", "--model", "/no/such.pt2"},
