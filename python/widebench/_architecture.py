@@ -1,38 +1,35 @@
 """What every member of a wide model is held against."""
-import weakref
-
 from . import _members
 from ._errors import Error, translating
 from ._library import ops
-from ._program import export
+from ._program import Program, export
 
 
 class Architecture:
     """What every member is held against."""
 
-    def __init__(self, program, model, args, kwargs, dynamic_shapes, name):
-        self.program, self.dynamic_shapes, self.name = program, dynamic_shapes, name
+    def __init__(self, trace, model, args, kwargs, dynamic_shapes, name):
+        self.program, self.dynamic_shapes, self.name = Program(trace.data), dynamic_shapes, name
         self.args, self.kwargs = args, kwargs
         self.signature = _members.signature(model)
         self.skeleton = _members.skeleton(model)
         known = _members.named_tensors(model)
-        self.weights = [name for name in program.weights if name in known]
-        # What the trace found elsewhere: literals in the code, and for instance what a module keeps in a dictionary once it has run.
-        self.constants = {name: program.constants[name] for name in program.weights if name not in known and name in program.constants}
-        # A cache may hold what was made of a member's weights, and is not always the module's own, as that of functools is not.
-        globals_ = _members.global_tensors(model) if program.captured else set()
-        self._captures = any(self.constants[name].data_ptr() not in globals_ for name in program.captured & self.constants.keys())
-        self.differing = ""  # one that is not the same in all members
-        self._first = weakref.ref(model)
+        self.weights = [name for name in self.program.weights if name in known]
+        # Literals in the code, and for instance what a module keeps in a dictionary once it has run.
+        self.constants = {name: trace.constants[name] for name in self.program.weights if name not in known}
+        # What was there before the trace may be made of the member's weights, and not all that holds such things is in the
+        # signature, for instance the cache of functools: every member is traced.
+        self._trace_each = not _members.are_globals([self.constants[name] for name in trace.found & self.constants.keys()], model)
+        self.differing = ""  # a constant that some member has otherwise than the first had it
 
-    def take(self, model, name):
-        """The member's tensors by name, once it is known to be of this architecture."""
+    def take(self, model, name, trace=None):
+        """The member's tensors by name, once it is known to be of this architecture; `trace` is its own where it was just made."""
         place = f"member '{name}'"
         _members.check_made(model, place)
-        constants = self.constants
-        if model is not self._first():
+        constants = trace.constants if trace else self.constants
+        if not trace:
             own = _members.signature(model)
-            if own is None or self.signature is None or own != self.signature or self._captures:
+            if own is None or self.signature is None or own != self.signature or self._trace_each:
                 constants = self._compare_graphs(model, own, name, place)
         tensors = _members.bring(model, self.weights, place)
         lacking = [weight for weight in self.weights if weight not in tensors]
@@ -49,9 +46,13 @@ class Architecture:
 
     def _compare_graphs(self, model, own, name, place):
         """The constants of the member's own trace."""
-        both = own is not None and self.signature is not None
-        hint = f" ({_members.first_difference(self.signature, own)})" if both else ""
-        other = export(model, self.args, self.kwargs, self.dynamic_shapes, place)
+        hint = ""
+        if self._trace_each:
+            hint = " (one may lack what the other kept from earlier calls)"
+        elif own is not None and self.signature is not None:
+            hint = f" ({_members.first_difference(self.signature, own)})"
+        trace = export(model, self.args, self.kwargs, self.dynamic_shapes, place)
+        other = Program(trace.data)
         with translating():
             difference = ops.difference(self.program.data, other.data, name)
         if not difference and (other.out_spec != self.program.out_spec or other.in_spec != self.program.in_spec):
@@ -59,6 +60,6 @@ class Architecture:
         if difference:
             raise Error("load", f"{place}: is another architecture than '{self.name}': {difference}{hint}; give members of one architecture", name)
         for constant, tensor in self.constants.items():
-            if not _members.same_numbers(tensor, other.constants[constant]):
+            if not _members.same_numbers(tensor, trace.constants[constant]):
                 self.differing = constant
-        return other.constants
+        return trace.constants

@@ -75,6 +75,9 @@ def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: t
 
     Two members are of one architecture where classes, settings and the shapes of their tensors are equal. Where that
     cannot be told by comparison, as for a module with a table of its own, the member is exported and its graph compared.
+
+    Call members that keep what they computed once before, as by ``functools.lru_cache``: into a cache that is still empty
+    torch.export puts a tensor without numbers, and the member itself gives such tensors from then on.
     """
     config = _config(config, mode)
     if torch.is_autocast_enabled("cpu"):
@@ -99,10 +102,10 @@ def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: t
             raise Error("usage", f"a member is a {type(model).__name__}; give modules of torch.nn", "models")
     names = _members.names_of(names, len(models))
     _members.check_made(models[0], f"member '{names[0]}'")  # the trace of it would end in words of torch
-    program = export(models[0], tuple(example_args), example_kwargs, dynamic_shapes, f"member '{names[0]}'")
-    architecture = Architecture(program, models[0], tuple(example_args), example_kwargs, dynamic_shapes, names[0])
-    brought = [architecture.take(model, name) for model, name in zip(models, names)]
-    wide = Wide._made(program, names, brought, config, architecture.skeleton)
+    trace = export(models[0], tuple(example_args), example_kwargs, dynamic_shapes, f"member '{names[0]}'")
+    architecture = Architecture(trace, models[0], tuple(example_args), example_kwargs, dynamic_shapes, names[0])
+    brought = [architecture.take(model, name, trace if model is models[0] else None) for model, name in zip(models, names)]
+    wide = Wide._made(architecture.program, names, brought, config, architecture.skeleton)
     wide._architecture = architecture
     # A list of its own modules would keep all weights twice.
     wide._sources = [None if kept_by_us else weakref.ref(model) for model in models]

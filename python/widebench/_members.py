@@ -101,15 +101,17 @@ def named_tensors(module):
     return tensors
 
 
-def global_tensors(module):
-    """Where the numbers of tensors lie that are globals of the files that the module's classes are written in."""
-    files = {sys.modules.get(type(part).__module__) for part in module.modules()} - {None}
-    return {value.data_ptr() for file in files for value in vars(file).values() if type(value) is torch.Tensor}
+def are_globals(tensors, module):
+    """Whether all are globals of the files that the module's classes are written in, and so the same for every member."""
+    files = {sys.modules.get(type(part).__module__) for part in module.modules()} - {None} if tensors else ()
+    own = [value for file in files for value in vars(file).values() if type(value) is torch.Tensor and value.layout is torch.strided]
+    return all(any(value.dtype is tensor.dtype and value.device == tensor.device and value.is_set_to(tensor) for value in own) for tensor in tensors)
 
 
 def same_numbers(a, b):
     """Bit for bit: nan is itself, and -0.0 is not 0.0."""
-    return a.shape == b.shape and a.dtype == b.dtype and torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8))
+    bits = [tensor.resolve_conj().resolve_neg().reshape(-1).view(torch.uint8) for tensor in (a, b)]
+    return a.shape == b.shape and a.dtype == b.dtype and torch.equal(*bits)
 
 
 def check_made(module, place):

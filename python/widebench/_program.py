@@ -8,6 +8,7 @@ import os
 import threading
 import warnings
 import zipfile
+from typing import NamedTuple
 
 import torch
 from torch.utils import _pytree as pytree
@@ -50,8 +51,16 @@ _exports = _Exports()
 os.register_at_fork(after_in_child=_exports.__init__)  # the thread is not there, and nobody would release the lock
 
 
+class Trace(NamedTuple):
+    """What torch.export makes of a module."""
+
+    data: bytearray  #: a .pt2 without weights
+    constants: dict[str, torch.Tensor]  #: tensors by name that are neither parameters nor buffers
+    found: set[str]  #: those of them that were there before the trace, in an attribute, a closure, a cache or the globals of a file
+
+
 def export(module, args, kwargs, dynamic_shapes, place):
-    """The module's program, whose file has no weights. Nothing touches the disk."""
+    """The module's `Trace`. Nothing touches the disk."""
     return _exports.run(lambda: _export(module, args, kwargs, dynamic_shapes, place))
 
 
@@ -60,10 +69,9 @@ def _export(module, args, kwargs, dynamic_shapes, place):
         program = torch.export.export(module, args, kwargs or None, dynamic_shapes=dynamic_shapes, strict=False)
         if any(getattr(node.target, "__module__", "") == "torch._functorch.predispatch" for node in program.graph.nodes):
             program = program.run_decompositions({})  # a file cannot hold the marks that torch.vmap leaves in 2.11
-        constants, captured = dict(program.constants), _captured(program)
-        return Program(_saved(program), constants, captured)
-    except Error:
-        raise
+        names = program.graph_signature.inputs_to_lifted_tensor_constants
+        constants = {name: program.constants[name] for name in names.values()}
+        return Trace(_saved(program), constants, _found(program, names))
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
         kinds = ("dataclass", "pytree", "serialized_type_name")
@@ -72,9 +80,8 @@ def _export(module, args, kwargs, dynamic_shapes, place):
         raise Error("export", f"{place}: torch.export refuses the model ({lines[0].strip()}); {advice}", place) from error
 
 
-def _captured(program):
-    """Constants by name that were there before the trace; what code makes of numbers, ``torch.tensor(2.0)``, is copied when it is read."""
-    names = program.graph_signature.inputs_to_lifted_tensor_constants
+def _found(program, names):
+    # What the code makes of numbers, torch.tensor(2.0), is copied where it is read.
     return {names[node.name] for node in program.graph.nodes if node.name in names
             and any(user.target is not torch.ops.aten.lift_fresh_copy.default for user in node.users)}
 
@@ -145,16 +152,11 @@ class Program:
         Names of parameters, buffers and tensor constants that the graph reads.
     weight_dtypes : set of torch.dtype
         Of these.
-    constants : dict
-        Tensors by name that the trace found outside of parameters and buffers; only of a program that was traced here.
-    captured : set of str
-        Those of them that were there before it, be it in a closure, a cache or the globals of a file.
     in_spec, out_spec : TreeSpec
         Of ``(args, kwargs)`` and of what the model returns.
     """
 
-    def __init__(self, data, constants=None, captured=frozenset()):
-        self.constants, self.captured = constants or {}, captured
+    def __init__(self, data):
         self.data = torch.frombuffer(data, dtype=torch.uint8)  # not numpy's way, which torch does without
         try:
             archive = zipfile.ZipFile(io.BytesIO(data))
@@ -202,8 +204,8 @@ class Program:
         self.plain = self.plain if len(self._inputs) == len(self._leaves) else -1
         self.one_tensor = len(self._outputs) == 1 and isinstance(self._outputs[0], dict) and self.out_spec == pytree.tree_structure("")
         self.tensors = sum(isinstance(output, dict) for output in self._outputs)  # among the outputs
-        self.all_tensors = self.tensors == len(self._outputs)
-        self.built = _builder(self.out_spec, len(self._outputs))
+        self._all_tensors = self.tensors == len(self._outputs)
+        self._built = _builder(self.out_spec, len(self._outputs))
 
     @property
     def inputs(self):
@@ -235,17 +237,18 @@ class Program:
 
     def unflatten(self, results, tensors, mapped):
         """What the model returns, built of the library's answers."""
-        answers, sizes = iter(results), None
-        whole = []
-        for output in self._outputs:
-            if isinstance(output, dict):
-                whole.append(next(answers))
-            elif output[0] == "size":
-                sizes = sizes or self._sizes(tensors, mapped)
-                whole.append(sizes(output[1]))
-            else:
-                whole.append(output[0])
-        return self.built(whole)
+        if not self._all_tensors:
+            answers, sizes = iter(results), None
+            results = []
+            for output in self._outputs:
+                if isinstance(output, dict):
+                    results.append(next(answers))
+                elif output[0] == "size":
+                    sizes = sizes or self._sizes(tensors, mapped)
+                    results.append(sizes(output[1]))
+                else:
+                    results.append(output[0])
+        return self._built(results)
 
     def _sizes(self, tensors, mapped):
         return _Sizes(self._inputs, [tensor.shape[1:] if own else tensor.shape for tensor, own in zip(tensors, mapped)])

@@ -2,8 +2,10 @@
 import functools
 import gc
 import unittest
+import unittest.mock
 
 from support import close, net, nets, same_as_modules, torch, widebench
+from widebench import _architecture
 from widebench._library import ops
 
 FAST = "fast"
@@ -43,7 +45,27 @@ class KeepsElsewhere(torch.nn.Module):
         return x * self.twice()
 
 
+SCALE = torch.tensor([1.0, 2.0, 3.0, 4.0])
+
+
+class ReadsAGlobal(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(4))
+
+    def forward(self, x):
+        return x * self.weight * SCALE
+
+
 class Members(unittest.TestCase):
+    @staticmethod
+    def change(module):
+        """New weights, and what was made of the old ones is forgotten."""
+        for weight in module.parameters():
+            weight.add_(1)
+        getattr(module, "kept", {}).clear()
+        KeepsElsewhere.twice.cache_clear()
+
     @torch.no_grad()
     def test_tensors_that_are_no_parameters(self):
         """Each member has its own, though the trace knows them as constants."""
@@ -64,10 +86,30 @@ class Members(unittest.TestCase):
             for ask in (wide.unpack, lambda: wide.replace(0, wide.state_dict(0))):
                 with self.assertRaisesRegex(widebench.Error, "no parameter and no buffer"):
                     ask()
+            wide = widebench.compile(modules, x, config=FAST)
+            for module in modules:
+                self.change(module)
+            for module in modules[1:]:
+                module(x)
+            if make is Keeps:
+                with self.assertRaisesRegex(widebench.Error, "'member0': is another architecture.*kept from earlier calls"):
+                    wide.refresh()
+            modules[0](x)
+            wide.refresh()
+            same_as_modules(self, wide, modules, x)
         once = Keeps().eval()
         once(x)
         wide = widebench.compile([once, once], x, config=FAST)
         same_as_modules(self, wide, wide.unpack(), x)
+
+    @torch.no_grad()
+    def test_globals_are_traced_once(self):
+        modules, x = [ReadsAGlobal().eval() for _ in range(3)], torch.randn(4)
+        with unittest.mock.patch.object(_architecture, "export", side_effect=AssertionError("a second trace")):
+            wide = widebench.compile(modules, x, config=FAST)
+        same_as_modules(self, wide, modules, x)
+        wide.replace(0, wide.state_dict(1))
+        same_as_modules(self, wide, [modules[1], *modules[1:]], x)
 
     def test_part_of_a_module(self):
         modules = nets(3)
