@@ -181,18 +181,18 @@ Tensors forward_below_autograd(std::int64_t handle, Tensors tensors, const Mappe
 }
 
 // forward() for most calls, those of few tensors outside of torch.compile: to take lists of tensors and of
-// flags from Python costs microseconds. Bit i of `mapped` is input i's.
-Tensors forward_few(std::int64_t handle, std::int64_t mapped, const at::Tensor& first,
-                    const std::optional<at::Tensor>& second, const std::optional<at::Tensor>& third,
-                    const std::optional<at::Tensor>& fourth) {
+// flags from Python costs microseconds, each number more a part of one. `call` is the model's number times
+// 16, and bit i tells whether input i is mapped.
+Tensors forward_few(std::int64_t call, const at::Tensor& first, const std::optional<at::Tensor>& second,
+                    const std::optional<at::Tensor>& third, const std::optional<at::Tensor>& fourth) {
   const at::AutoDispatchBelowAutograd guard;
   return with_errors([&] {
-    const auto model = find(handle);
-    std::array<widebench::Input, 4> inputs = {{{first, (mapped & 1) != 0}}};
+    const auto model = find(call >> 4);
+    std::array<widebench::Input, 4> inputs = {{{first, (call & 1) != 0}}};
     std::size_t count = 1;
     for (const auto* next : {&second, &third, &fourth}) {
       if (!*next) break;
-      inputs[count] = {**next, (mapped >> count & 1) != 0};
+      inputs[count] = {**next, (call >> count & 1) != 0};
       ++count;
     }
     return results_of(model->forward_if_prepared({inputs.data(), count}), model->size());
@@ -344,7 +344,7 @@ TORCH_LIBRARY(widebench, m) {
   m.def("forward(int model, Tensor[] inputs, bool[] mapped, bool compiled) -> Tensor[]",
         {at::Tag::nondeterministic_seeded});
   m.def(
-      "forward_few(int model, int mapped, Tensor first, Tensor? second=None, Tensor? third=None, "
+      "forward_few(int call, Tensor first, Tensor? second=None, Tensor? third=None, "
       "Tensor? fourth=None) -> Tensor[]",
       {at::Tag::nondeterministic_seeded});
   m.def("seconds_per_pass(int model, Tensor[] inputs, bool[] mapped, int passes) -> float",

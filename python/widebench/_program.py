@@ -202,10 +202,10 @@ class Program:
         # A call with so many tensors, and nothing else, needs no flattening; -1: every call does.
         self.plain = len(self._leaves) if self.in_spec == pytree.tree_structure((("",) * len(self._leaves), {})) else -1
         self.plain = self.plain if len(self._inputs) == len(self._leaves) else -1
-        self.one_tensor = len(self._outputs) == 1 and isinstance(self._outputs[0], dict) and self.out_spec == pytree.tree_structure("")
         self.tensors = sum(isinstance(output, dict) for output in self._outputs)  # among the outputs
-        self._all_tensors = self.tensors == len(self._outputs)
         self._built = _builder(self.out_spec, len(self._outputs))
+        # What builds the answer of results alone; None: sizes or constants are among the outputs.
+        self.built = self._built if self.tensors == len(self._outputs) else None
 
     @property
     def inputs(self):
@@ -237,7 +237,7 @@ class Program:
 
     def unflatten(self, results, tensors, mapped):
         """What the model returns, built of the library's answers."""
-        if not self._all_tensors:
+        if self.built is None:
             answers, sizes = iter(results), None
             results = []
             for output in self._outputs:
@@ -261,7 +261,9 @@ class Program:
 
 
 def _builder(spec, leaves):
-    """What makes of a list of leaves the tree that `spec` says. A tuple, list or dict of leaves needs no walk."""
+    """What makes of a list of leaves the tree that `spec` says. One leaf or a tuple, list or dict of them needs no walk."""
+    if spec == pytree.tree_structure(""):
+        return lambda results: results[0]
     for made in (tuple, list):
         if spec == pytree.tree_structure(made([""] * leaves)):
             return made

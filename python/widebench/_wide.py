@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _forward = ops.forward.default
 # Outside of torch.compile, which knows operators only, also without the operator's own frame in Python.
 _forward_few = ops.forward_few.default._op
+_under_dynamo = torch.compiler.is_dynamo_compiling
 
 
 class Wide(Fleet, torch.nn.Module):
@@ -48,7 +49,9 @@ class Wide(Fleet, torch.nn.Module):
         self.__dict__["_skeleton"] = _skeleton  # no part of this module
         self._sources, self._architecture, self._example = [None] * len(_names), None, None
         self._mapped, self._moves = [False] * _program.inputs, None
-        self._mapped_bits, self._is_few = 0, 1 <= _program.inputs <= 4  # as forward_few takes them
+        self._few = _handle << 4 if 1 <= _program.inputs <= 4 else None  # as forward_few takes model and mapped inputs
+        self._direct = -1 if self._few is None else _program.plain  # a call of so many tensors takes the short way
+        self._built, self._results = _program.built, _program.tensors if _program.built else -1
         self._release = weakref.finalize(self, _destroy, _handle, os.getpid())
         _models[_handle] = weakref.ref(self)
         self.eval()
@@ -69,6 +72,17 @@ class Wide(Fleet, torch.nn.Module):
                 or _global_forward_hooks or _global_forward_pre_hooks or _global_backward_hooks or _global_backward_pre_hooks
                 or self._compiled_call_impl is not None):
             return super().__call__(*args, **kwargs)
+        # Most calls: as forward(), but in one frame and without what they do not need, which is as much as a kernel, too.
+        if len(args) == self._direct and not kwargs and not _under_dynamo():
+            for arg in args:
+                if type(arg) is not torch.Tensor:
+                    break
+            else:
+                try:
+                    results = _forward_few(self._few, *args)
+                except RuntimeError as error:
+                    results = self._again(error, args)
+                return self._built(results) if len(results) == self._results else self._structured(results, args)
         return self.forward(*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -92,15 +106,24 @@ class Wide(Fleet, torch.nn.Module):
             results = _forward(self._handle, tensors, self._mapped, True)
         else:
             try:
-                if self._is_few:
-                    results = _forward_few(self._handle, self._mapped_bits, *tensors)
+                if self._few is not None:
+                    results = _forward_few(self._few, *tensors)
                 else:
                     results = _forward(self._handle, tensors, self._mapped, False)
             except RuntimeError as error:
                 results = self._again(error, tensors)
+        return self._structured(results, tensors)
+
+    def _structured(self, results, tensors):
+        program = self._program
         if len(results) > program.tensors:
             results = put_together(results, len(self))
-        return results[0] if program.one_tensor else program.unflatten(results, tensors, self._mapped)
+        return program.unflatten(results, tensors, self._mapped)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "forward":  # another one in its place, as libraries do that hook into modules
+            self._direct = -1
+        super().__setattr__(name, value)
 
     def _again(self, thrown, tensors):
         error = translated(thrown)
@@ -149,7 +172,9 @@ class Wide(Fleet, torch.nn.Module):
         moves = axes(in_dims, kwargs_in_dims, args, kwargs)
         self._mapped = [move is not None for move in moves]
         self._moves = [move or 0 for move in moves] if any(moves) else None
-        self._mapped_bits = sum(own << i for i, own in enumerate(self._mapped))
+        self._direct = -1 if self._moves else self._direct
+        if self._few is not None:
+            self._few = self._handle << 4 | sum(own << i for i, own in enumerate(self._mapped))
 
     def _example_inputs(self, args, kwargs):
         """One member's example for all: other numbers for each where that is as legal."""

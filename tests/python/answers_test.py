@@ -123,6 +123,12 @@ class Answers(unittest.TestCase):
         self.assertEqual(seen, [1])
         self.assertTrue(torch.equal(wide(X), plain))
 
+    def test_another_forward(self):
+        wide = widebench.compile(nets(2), (X,), config="fast")
+        answer, own = wide(X), wide.forward
+        wide.forward = lambda x: own(x) + 1
+        close(self, wide(X), answer + 1)
+
     def test_fake_inputs(self):
         from torch._subclasses.fake_tensor import FakeTensorMode
 
