@@ -7,6 +7,9 @@
 #include <new>
 #include <utility>
 
+// MKL's, which libtorch exports without a header; null where it is built without MKL.
+extern "C" void mkl_serv_free_buffers() __attribute__((weak));
+
 namespace wide {
 namespace {
 
@@ -44,6 +47,7 @@ at::Tensor empty_in_pages(at::IntArrayRef sizes, const at::TensorOptions& option
 }
 
 void return_free_memory() {
+  if (mkl_serv_free_buffers != nullptr) mkl_serv_free_buffers();  // those that no call uses now
 #if defined(__GLIBC__)
   ::malloc_trim(0);
 #endif

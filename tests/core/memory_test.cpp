@@ -6,12 +6,27 @@
 #include <random>
 #include <thread>
 
+#include "core/aten/pages.h"
 #include "core/prove/prove.h"
 #include "core/run/memory_plan.h"
 #include "core/support.h"
 
+// MKL's: bytes that it holds, and in how many buffers.
+extern "C" std::int64_t mkl_serv_mem_stat(int* buffers) __attribute__((weak));
+
 namespace wide::test {
 namespace {
+
+TEST(ReturnFreeMemory, OfMatrixProducts) {
+  if (mkl_serv_mem_stat == nullptr) GTEST_SKIP() << "libtorch is built without MKL";
+  const auto x = at::ones({300, 300});
+  EXPECT_EQ(at::mm(x, x).max().item<float>(), 300);
+  int buffers = 0;
+  if (mkl_serv_mem_stat(&buffers) == 0) GTEST_SKIP() << "products take no buffers of MKL's on this machine";
+  return_free_memory();
+  EXPECT_EQ(mkl_serv_mem_stat(&buffers), 0);
+  EXPECT_EQ(at::mm(x, x).max().item<float>(), 300) << "they are made anew";
+}
 
 // As the program does, for all tests of this one.
 [[maybe_unused]] const bool used = [] {
