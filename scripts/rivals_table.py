@@ -4,7 +4,8 @@
 usage: rivals_table.py REPORT.json...
 
 `apart` is ours, too: N models one after the other by the kernels that wide has. So the best rival is said with and without it.
-Ratios are the report's own: medians of ratios within rounds. The interval is that of the least.
+Ratios are the report's own: medians of ratios within rounds. The interval is that of the least. Where a report has mode eager
+beside others (`-c eager,default`), a last line compares them, each by its ratio over the same rival in its own rounds.
 """
 import json
 import math
@@ -36,6 +37,22 @@ def title(case):
     return f"{case['subject']} {shape}".strip(), f"{case['n']}", case["mode"]
 
 
+def over_own_eager(cases):
+    """Of each mode but eager, ratios of the cases that were measured in both: {mode: [(ratio, title)]}."""
+    by_mode = {}
+    for case in cases:
+        by_mode.setdefault(case["mode"], {})[json.dumps([case.get(name) for name in ("subject", "shape", "n", "dtype", "strategy")])] = case
+    eager = by_mode.pop("eager", {})
+    found = {}
+    for mode, own in by_mode.items():
+        for key in own.keys() & eager.keys():
+            ratios = [own[key]["rivals"][name]["speedup"] / eager[key]["rivals"][name]["speedup"]
+                      for name in PLAIN if all(one["rivals"].get(name, {}).get("speedup") for one in (own[key], eager[key]))]
+            if ratios:
+                found.setdefault(mode, []).append((ratios[0], " N=".join(title(own[key])[:2])))
+    return found
+
+
 def main(paths):
     all_cases = list(cases(paths))
     measured = [case for case in all_cases if case.get("rivals") and least(case["rivals"])]
@@ -63,6 +80,10 @@ def main(paths):
         if ratios:
             below = sum(ratio < SLOWER for ratio in ratios)
             print(f"Over {what}: geometric mean {geometric_mean(ratios):.2f} of {len(ratios)} cases, least {min(ratios):.2f}, {below} below {SLOWER}.")
+    for mode, ratios in over_own_eager(measured).items():
+        below = sorted(one for one in ratios if one[0] < SLOWER)
+        print(f"Mode {mode} over our own eager: geometric mean {geometric_mean([ratio for ratio, _ in ratios]):.2f} of {len(ratios)} cases, "
+              f"least {min(ratios)[0]:.2f}; below {SLOWER}: {', '.join(f'{name} {ratio:.2f}' for ratio, name in below) or 'none'}.")
     if left := len(all_cases) - len(measured):
         print(f"Not measured: {left} cases.")
 
