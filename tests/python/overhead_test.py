@@ -1,4 +1,6 @@
 """What a call from Python adds to the pass within it: `python overhead_test.py figures` prints it for some models."""
+import json
+import subprocess
 import sys
 import time
 import unittest
@@ -27,21 +29,9 @@ def fleets():
     }
 
 
-def microseconds(modules, inputs, enough=0, turns=400):
-    """Per call: from Python less the same pass within the library, by the fastest twentieth of turns of each.
-
-    What disturbs a machine for seconds only adds: the least of five measurements counts, or the first below `enough`.
-    """
+def microseconds(modules, inputs, turns=400):
+    """Per call: from Python less the same pass within the library, by the fastest twentieth of turns of each."""
     wide = widebench.compile([module.eval() for module in modules], inputs, config="fast")
-    least = float("inf")
-    for _ in range(5):
-        least = min(least, measured(wide, inputs, turns))
-        if least < enough:
-            break
-    return least
-
-
-def measured(wide, inputs, turns):
     tensors, mapped = list(inputs), [False] * len(inputs)
     outside, inside = [], []
     for _ in range(turns):
@@ -53,17 +43,29 @@ def measured(wide, inputs, turns):
     return 1e6 * (sorted(outside)[turns // 20] - sorted(inside)[turns // 20])
 
 
+def figures():
+    return {name: microseconds(modules, inputs) for name, (modules, inputs) in fleets().items()}
+
+
 class Overhead(unittest.TestCase):
     def test_of_a_call(self):
-        for name, (modules, inputs) in fleets().items():
+        """The least of up to six processes: where a process's memory happens to lie, and who else is busy, only adds."""
+        least = {}
+        for _ in range(6):
+            for name, one in json.loads(subprocess.check_output([sys.executable, __file__, "json"], text=True)).items():
+                least[name] = min(one, least.get(name, one))
+            if max(least.values()) < 10:
+                break
+        for name, one in least.items():
             with self.subTest(name):
-                self.assertLess(microseconds(modules, inputs, enough=10), 10)
+                self.assertLess(one, 10)
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
     if sys.argv[1:] == ["figures"]:
-        for name, (modules, inputs) in fleets().items():
-            print(f"{name}: {microseconds(modules, inputs):.1f} us")
+        print("\n".join(f"{name}: {one:.1f} us" for name, one in figures().items()))
+    elif sys.argv[1:] == ["json"]:
+        print(json.dumps(figures()))
     else:
         unittest.main()
