@@ -254,9 +254,10 @@ class Program:
         return _Sizes(self._inputs, [tensor.shape[1:] if own else tensor.shape for tensor, own in zip(tensors, mapped)])
 
     def fake_outputs(self, tensors, mapped, members):
-        """Tensors of the shapes that a call gives, under tracing."""
+        """Tensors of the shapes that a call gives, under tracing and of tensors without numbers, on the device meta."""
         sizes = self._sizes(tensors, mapped)
-        return [torch.empty([members, *map(sizes, meta["sizes"])], dtype=_DTYPES[meta["dtype"]], device="cpu")
+        device = "meta" if any(tensor.device.type == "meta" for tensor in tensors) else "cpu"
+        return [torch.empty([members, *map(sizes, meta["sizes"])], dtype=_DTYPES[meta["dtype"]], device=device)
                 for meta in self._outputs if isinstance(meta, dict)]
 
 

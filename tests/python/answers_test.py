@@ -137,6 +137,11 @@ class Answers(unittest.TestCase):
         self.assertEqual(answer.shape, wide(X).shape)
         self.assertIsInstance(answer, torch._subclasses.FakeTensor)
 
+    def test_inputs_without_numbers(self):
+        wide = widebench.compile(nets(2), (X,), config="fast")
+        answer = wide(X.to("meta"))
+        self.assertEqual((answer.device.type, answer.shape), ("meta", wide(X).shape))
+
     def test_in_dims(self):
         class Sum(torch.nn.Module):
             def __init__(self):
