@@ -34,6 +34,9 @@ class Unusable(Exception):
 class Cpu:
     place = "cpu"
 
+    def prepare(self, module: Any) -> None:
+        """A module is ready as it is."""
+
     def synchronize(self) -> None:
         """What was asked for is done when the call returns."""
 
@@ -64,6 +67,17 @@ class Gpu:
             current.wait_stream(stream)
         return results
 
+    def prepare(self, module: Any) -> None:
+        """As nn.LSTM.flatten_parameters() does, once; without it cuDNN packs the weights at every call. And a region of
+        torch.autocast("cpu") is one of the GPU."""
+        for part in module.modules():
+            for node in part.graph.nodes if isinstance(part, torch.fx.GraphModule) else ():
+                if node.target is torch.ops.higher_order.wrap_with_autocast and node.args[0] == "cpu":
+                    node.args = ("cuda", *node.args[1:])
+                    part.recompile()
+                if node.target in RECURRENT:
+                    flatten(part, node)
+
     def record(self, run: Run) -> Run:
         for _ in range(3):  # libraries set themselves up in their first calls
             run()
@@ -76,6 +90,31 @@ class Gpu:
             graph.replay()
             return outputs
         return replay
+
+
+# cuDNN's number of each cell that has whole sequences; two weights and perhaps two biases a layer and direction
+RECURRENT = {} if torch is None else {torch.ops.aten.rnn_relu.input: 0, torch.ops.aten.rnn_tanh.input: 1,
+                                      torch.ops.aten.lstm.input: 2, torch.ops.aten.gru.input: 3}
+GATES = (1, 1, 4, 3)
+
+
+def flatten(part: Any, node: Any) -> None:
+    """The weights of one call, in place, into one piece of memory in cuDNN's order."""
+    _, _, weights, biases, layers, _, _, bidirectional, batch_first = node.args
+    if any(not isinstance(one, torch.fx.Node) or one.op != "get_attr" for one in weights):
+        return
+    tensors = [attribute(part, one.target) for one in weights]
+    cell, chains = RECURRENT[node.target], layers * (2 if bidirectional else 1)
+    hidden, projected = tensors[0].shape[0] // GATES[cell], tensors[1].shape[1]
+    per_chain = len(tensors) // chains
+    torch._cudnn_rnn_flatten_weight(tensors, per_chain, tensors[0].shape[1], cell, hidden,
+                                    projected if projected != hidden else 0, layers, batch_first, bool(bidirectional))
+
+
+def attribute(module: Any, path: str) -> Any:
+    for name in path.split("."):
+        module = getattr(module, name)
+    return module
 
 
 DEVICES: dict[str, Callable[[], Cpu | Gpu]] = {"cpu": Cpu, "cuda": Gpu}
@@ -156,9 +195,11 @@ class GraphReader:
         for entry in self.document["inputs"]:
             if entry["kind"] == "user":
                 self.values[entry["name"]] = self.graph.placeholder("input_" + str(len(self.values)))
-        root = nested_module(self.document["inputs"], weights)
+        # Names of their own: a model's may be those of methods of a module, such as "half".
+        names = {target: f"weight_{i}" for i, target in enumerate(buffers)}
+        root = module_with(names, self.document["inputs"], weights)
         for target, name in buffers.items():
-            self.values[name] = self.graph.get_attr(target)
+            self.values[name] = self.graph.get_attr(names[target])
         for entry in self.document["nodes"]:
             self.call(entry)
         results = []
@@ -181,23 +222,17 @@ def getitem(values: Sequence[Any], index: int) -> Any:
     return values[index]
 
 
-def nested_module(inputs: list[dict[str, Any]], weights: dict[str, torch.Tensor]) -> torch.nn.Module:
-    """Modules within modules, as the dots of the fqns say; parameters need no gradient."""
+def module_with(names: dict[str, str], inputs: list[dict[str, Any]], weights: dict[str, torch.Tensor]) -> torch.nn.Module:
+    """All weights in one module, each by its name of `names`; parameters need no gradient."""
     root = torch.nn.Module()
     for entry in inputs:
         if entry["kind"] == "user":
             continue
-        *path, name = entry["target"].split(".")
-        owner = root
-        for part in path:
-            if part not in owner._modules:
-                owner.add_module(part, torch.nn.Module())
-            owner = owner._modules[part]
         tensor = weights[entry["target"]].clone()
         if entry["kind"] == "parameter":
-            owner.register_parameter(name, torch.nn.Parameter(tensor, requires_grad=False))
+            root.register_parameter(names[entry["target"]], torch.nn.Parameter(tensor, requires_grad=False))
         else:
-            owner.register_buffer(name, tensor)
+            root.register_buffer(names[entry["target"]], tensor)
     return root
 
 
@@ -254,7 +289,10 @@ class Subject:
         place = self.device.place
         weights = [load_file(folder / file, device=place) for file in document["weights"]]  # an absolute path stays as it is
         if "graph" in document:
-            return [GraphReader(document["graph"], place).module(one) for one in weights]
+            modules = [GraphReader(document["graph"], place).module(one) for one in weights]
+            for module in modules:
+                self.device.prepare(module)
+            return modules
         program = torch.export.load(folder / document["model"])
         if place != "cpu":
             program = torch.export.passes.move_to_device_pass(program, place)
@@ -270,5 +308,6 @@ class Subject:
                 raise Unusable(f"the program has no tensor {sorted(missing)[0]} of a checkpoint")
             for parameter in module.parameters():
                 parameter.requires_grad_(False)
+            self.device.prepare(module)
             modules.append(module)
         return modules

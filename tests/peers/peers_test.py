@@ -56,8 +56,8 @@ def expected_of(weights, x):
     return torch.cat([left, left], 1), z
 
 
-def write_folder(folder, graph=GRAPH, shared=False):
-    """Three members with weights of their own; with `shared` one input for all."""
+def write_folder(folder, graph=GRAPH, shared=False, part="layer"):
+    """Three members with weights of their own; with `shared` one input for all. `part` is what the graph calls the layer."""
     generator = torch.Generator().manual_seed(1)
     inputs, outputs = {}, {}
     one = torch.randn(5, 3, generator=generator)
@@ -65,7 +65,7 @@ def write_folder(folder, graph=GRAPH, shared=False):
         weights = {"layer.weight": torch.randn(4, 3, generator=generator), "layer.bias": torch.randn(4, generator=generator),
                    "count": torch.zeros(())}
         x = one if shared else torch.randn(5, 3, generator=generator)
-        save_file(weights, folder / f"{member}.safetensors")
+        save_file({name.replace("layer", part): tensor for name, tensor in weights.items()}, folder / f"{member}.safetensors")
         inputs["input.0" if shared else f"{member}.input.0"] = x
         for k, output in enumerate(expected_of(weights, x)):
             outputs[f"{member}.output.{k}"] = output.contiguous()
@@ -105,7 +105,13 @@ class Graphs(WithFolder):
         subject = peers.Subject(write_folder(self.folder))
         peers.eager(subject)()
         peers.eager(subject)()
-        self.assertEqual([module.state_dict()["count"].item() for module in subject.modules], [2, 2, 2])
+        self.assertEqual([next(module.buffers()).item() for module in subject.modules], [2, 2, 2])
+
+    def test_parts_may_have_names_of_methods(self):
+        graph = json.loads(json.dumps(GRAPH).replace("layer.", "half."))
+        _, reports = prepare(write_folder(self.folder, graph, part="half"), EAGER)
+        for name in EAGER:
+            self.assertTrue(reports[name]["ok"], reports[name]["reason"])
 
     def test_another_model_than_in_the_folder_is_no_rival(self):
         write_folder(self.folder)
@@ -231,6 +237,19 @@ class OnGpu(WithFolder):
             eager = peers.leaves(served.runs["python_eager"]())
         self.assertTrue(all(torch.equal(one, other) for one, other in zip(graph, eager, strict=True)))
         self.assertFalse(all(torch.equal(one, other) for one, other in zip(graph, first, strict=True)))
+
+    def test_recurrent_weights_are_packed_once(self):
+        weights = {"0": torch.zeros(20, 3), "1": torch.zeros(20, 5), "2": torch.zeros(20), "3": torch.zeros(20)}
+        arguments = [value("x"), [value("h"), value("c")], [value(f"w{i}") for i in range(4)], True, 1, 0.0, False, False, True]
+        inputs = [{"kind": "user", "name": name, "target": name} for name in "xhc"]
+        inputs += [{"kind": "parameter", "name": f"w{i}", "target": f"{i}"} for i in range(4)]
+        module = peers_subject.GraphReader({"inputs": inputs, "outputs": [{"kind": "user", "value": value("y")}], "nodes": [
+            {"op": "aten.lstm.input", "arguments": arguments, "results": ["y", None, None]}]}).module(weights)
+        with unittest.mock.patch.object(torch, "_cudnn_rnn_flatten_weight") as packed:
+            peers_subject.Gpu().prepare(module)
+        tensors, *others = packed.call_args.args  # by cuDNN's number of the cell
+        self.assertEqual([one.shape for one in tensors], [one.shape for one in weights.values()])
+        self.assertEqual(others, [4, 3, 2, 5, 0, 1, True, False])
 
     def test_without_a_gpu_there_is_one_line(self):
         self.cuda.available = False
