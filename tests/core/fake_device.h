@@ -18,6 +18,9 @@ void watch_fake_device(Watcher watcher);
 /// What the watcher is told of copies.
 inline constexpr const char* kCopy = "copy";
 
+/// How often a number was read from there, for which a GPU's work has to end.
+int waits_for_numbers();
+
 /// How often work was given to a stream other than the current one.
 int times_on_another_stream();
 

@@ -1,6 +1,7 @@
 // The proof that a wide model computes what its members compute alone: what it catches, and what it allows
 // for.
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 #include <gmock/gmock.h>
 #include <torch/library.h>
 
@@ -11,6 +12,7 @@
 
 #include "core/prove/conditioning.h"
 #include "core/prove/prove.h"
+#include "tests/core/fake_device.h"
 #include "tests/core/support.h"
 
 namespace wide::test {
@@ -106,7 +108,15 @@ at::Tensor stale(const at::Tensor& x) {
   return first.try_emplace(x.storage_offset() / x.numel(), x.clone()).first->second.clone();
 }
 
+// An operator whose results change by themselves, by up to `far` of themselves, as sums of atomic additions
+// do.
+at::Tensor unsteady(const at::Tensor& x, double far) {
+  static auto generator = at::detail::createCPUGenerator(1);
+  return x * (at::rand(x.sizes(), generator, at::kDouble) * far + 1).to(x.device(), x.scalar_type());
+}
+
 TORCH_LIBRARY(widetest, library) {
+  library.def("unsteady(Tensor x, float far) -> Tensor", &unsteady);
   library.def("stale(Tensor x) -> Tensor", &stale);
   library.def("leak(Tensor x) -> Tensor", &leak);
   library.def("faulty(Tensor x, str fault) -> Tensor", &faulty);
@@ -122,6 +132,25 @@ TEST(Prove, CatchesOutputsKeptFromBefore) {
   const auto proof = prove(model, wide_inputs(architecture, kMembers));
   EXPECT_FALSE(proof.passed());
   EXPECT_THAT(failures(proof), HasSubstr("changed inputs: member seed1"));
+}
+
+// See Note [Bits that change by themselves].
+TEST(Prove, AllowsForRoundingWhereBitsChangeByThemselvesOnAGpuAlone) {
+  for (const double far : {2e-7, 1e-2}) {
+    zoo::Builder b("unsteady");
+    const auto x = b.input("x", normal({5}));
+    const auto weight = b.parameter("weight", normal({5}));
+    b.output(b.op("widetest.unsteady.default", {ref(b.op("aten.mul.Tensor", {ref(x), ref(weight)})), {far}}));
+    const auto architecture = b.take();
+    for (const bool gpu : {false, true}) {
+      BuildOptions options;
+      if (gpu) options.device = fake_device();
+      auto model = wide_model(architecture, kMembers, options);
+      const auto proof = prove(model, wide_inputs(architecture, kMembers));
+      EXPECT_EQ(proof.passed(), gpu && far < 1e-6) << far << failures(proof);
+      EXPECT_EQ(failures(proof).find("cross-talk over inputs") == std::string::npos, proof.passed());
+    }
+  }
 }
 
 TEST(Prove, CatchesCrossTalk) {
