@@ -54,7 +54,7 @@ Kernel prepare(const Call& call, const Offer&) {
     const auto& table = in[*call.operand_of(kTable)];
     const auto ids = front_or_none(call, kIds, in), starts = front_or_none(call, kOffsets, in);
     check_indices(ids, 0, rows, "rows of embedding_bag");
-    TORCH_CHECK(starts.select(1, 0).eq(0).all().item<bool>(), "offsets[0] has to be 0");
+    check(starts.select(1, 0).eq(0).all(), "offsets[0] has to be 0");
     check_indices(starts, 0, count + 1, "offsets into ids");
     auto places = is_mapped(call, kTable) ? ids + members * rows : ids.to(at::kLong);
     // One row stands for the padding of all members: a bag leaves it out, whatever it holds.

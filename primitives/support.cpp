@@ -84,11 +84,19 @@ Kernel boxed_as_offered(const Call& call, const Offer& offer, Adapt adapt) {
   return keep_promises(call, offer, boxed(call, call.node, std::move(adapt)));
 }
 
+void check(const at::Tensor& holds, const std::string& complaint) {
+  if (!holds.is_cpu()) return at::_assert_async(holds, complaint);
+  TORCH_CHECK(holds.item<bool>(), complaint);
+}
+
 void check_indices(const at::Tensor& index, std::int64_t least, std::int64_t extent, const char* what) {
   if (index.numel() == 0) return;
+  const auto complaint = [&] {
+    return std::string("index out of range in ") + what + " of " + std::to_string(extent);
+  };
   const auto [low, high] = at::aminmax(index);
-  TORCH_CHECK_INDEX(low.item<std::int64_t>() >= least && high.item<std::int64_t>() < extent,
-                    "index out of range in ", what, " of ", extent);
+  if (!index.is_cpu()) return check(low.ge(least).logical_and_(high.lt(extent)), complaint());
+  TORCH_CHECK_INDEX(low.item<std::int64_t>() >= least && high.item<std::int64_t>() < extent, complaint());
 }
 
 Answer ask_one_pass_norm(const Call& call) {

@@ -57,8 +57,12 @@ std::optional<Offer> elementwise_offer(const Call& call, Layout layout);
 /// A norm of the mapped operand of argument 0 in one pass by kernels/rows.h, members in front; or why not.
 Answer ask_one_pass_norm(const Call& call);
 
+/// Throws c10::Error with the text `complaint` unless `holds`, one bool, is true. On a GPU nobody waits for
+/// that, so that a pass can be recorded: as with PyTorch's own lookups there, a later call that waits throws.
+void check(const at::Tensor& holds, const std::string& complaint);
+
 /// Throws c10::IndexError unless every index lies in [least, extent): strategies that put the members' axes
-/// end to end would take a neighbour's element. `what` says whose extent that is.
+/// end to end would take a neighbour's element. `what` says whose extent that is. On a GPU as check().
 void check_indices(const at::Tensor& index, std::int64_t least, std::int64_t extent, const char* what);
 
 /// Integers as an argument.

@@ -30,20 +30,28 @@ bool is_true(const c10::IValue& value) {
   return value.isInt() ? value.toInt() != 0 : value.toDouble() != 0;
 }
 
-// Autocast of the CPU as a `with` block of Python's sets it, while this lives.
+// Where the first of the tensors lies.
+at::DeviceType device_of(std::span<const c10::IValue> values) {
+  for (const auto& value : values)
+    if (value.isTensor() && value.toTensor().defined()) return value.toTensor().device().type();
+  return at::kCPU;
+}
+
+// Autocast of a device as a `with` block of Python's sets it, while this lives.
 class Autocast {
  public:
-  explicit Autocast(at::ScalarType dtype)
-      : enabled_(at::autocast::is_autocast_enabled(at::kCPU)),
+  Autocast(at::DeviceType device, at::ScalarType dtype)
+      : device_(device),
+        enabled_(at::autocast::is_autocast_enabled(device)),
         cache_(at::autocast::is_autocast_cache_enabled()),
-        dtype_(at::autocast::get_autocast_dtype(at::kCPU)) {
-    at::autocast::set_autocast_enabled(at::kCPU, true);
-    at::autocast::set_autocast_dtype(at::kCPU, dtype);
+        dtype_(at::autocast::get_autocast_dtype(device)) {
+    at::autocast::set_autocast_enabled(device_, true);
+    at::autocast::set_autocast_dtype(device_, dtype);
     at::autocast::set_autocast_cache_enabled(false);
   }
   ~Autocast() {
-    at::autocast::set_autocast_enabled(at::kCPU, enabled_);
-    at::autocast::set_autocast_dtype(at::kCPU, dtype_);
+    at::autocast::set_autocast_enabled(device_, enabled_);
+    at::autocast::set_autocast_dtype(device_, dtype_);
     at::autocast::set_autocast_cache_enabled(cache_);
   }
   Autocast(const Autocast&) = delete;
@@ -51,6 +59,7 @@ class Autocast {
 
  private:
   // The dispatcher looks for autocast only where it is not excluded, as it is for this library's own calls.
+  at::DeviceType device_;
   bool enabled_, cache_;
   at::ScalarType dtype_;
 };
@@ -171,7 +180,7 @@ void HigherOrderCall::run(std::span<const c10::IValue> operands, std::vector<c10
   } else if (node_.op == kScan) {
     results = over_rows(values(0, operands), values(1, operands), values(2, operands));
   } else if (node_.op == kAutocast) {
-    const Autocast autocast(std::get<at::ScalarType>(node_.arguments[0].value));
+    const Autocast autocast(device_of(operands), std::get<at::ScalarType>(node_.arguments[0].value));
     results = step(0, {values(1, operands)});
   } else {
     results = step(0, {values(0, operands)});

@@ -7,7 +7,7 @@
 //   higher_order.while_loop_stack_output([carried…], [others…]) {goes on} {step}
 //   higher_order.map_impl([xs…], [others…]) {of one row}
 //   higher_order.scan([carried…], [xs…], [others…]) {step}
-//   higher_order.autocast(dtype, [operands…]) {under autocast of the CPU}
+//   higher_order.autocast(dtype, [operands…]) {under autocast of where they lie}
 //   wide.call([operands…]) {in place of a node that ATen has no pure operator for}
 //   wide.group([operands…]) {pointwise operators, run together}
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "core/fake_device.h"
+#include "core/ir/text.h"
 #include "core/passes/placement.h"
 #include "core/prove/prove.h"
 #include "core/run/recorded_pass.h"
@@ -104,6 +105,59 @@ TEST(Placement, OperatorsAreToldTheDevice) {
   const auto placed = placed_on(architecture.graph, at::kMeta);
   EXPECT_EQ(placed.device, at::Device(at::kMeta));
   EXPECT_EQ(placed.nodes[0].arguments[3], Argument{at::Device(at::kMeta)});
+}
+
+// What attention gives has other strides on a GPU than on the CPU that the model was exported on.
+TEST(Placement, ViewsThatNobodyWritesThroughAreReshapes) {
+  for (const bool written : {false, true}) {
+    zoo::Builder b("rows");
+    const auto x = b.input("x", normal({4, 6}));
+    const auto turned = b.op("aten.transpose.int", {zoo::ref(x), {std::int64_t{0}}, {std::int64_t{1}}});
+    auto rows = b.op("aten.view.default", {zoo::ref(turned), {Argument::List{{std::int64_t{24}}}}});
+    if (written) rows = b.op("aten.mul_.Scalar", {zoo::ref(rows), {2.0}});
+    b.output(b.op("aten.relu.default", {zoo::ref(rows)}));
+    const auto architecture = b.take();
+    EXPECT_EQ(placed_on(architecture.graph, at::kCPU).nodes[1].op, "aten.view.default");
+    EXPECT_EQ(placed_on(architecture.graph, at::kMeta).nodes[1].op,
+              written ? "aten.view.default" : "aten.reshape.default");
+    if (!written) expect_proved(architecture, elsewhere());
+  }
+}
+
+TEST(Elsewhere, AutocastIsOneOfThatDevice) {
+  const auto graph = parse_graph(R"(graph "autocast"
+input %x "x" : float32[4, 4]
+parameter %w "w" : float32[4, 4]
+%y : bfloat16[4, 4] = higher_order.autocast(dtype.bfloat16, [%x, %w]) {
+  input %a "a" : float32[4, 4]
+  input %b "b" : float32[4, 4]
+  %c : bfloat16[4, 4] = aten.linear.default(%a, %b, none)
+  output %c
+}
+output %y
+)");
+  std::vector<Member> members;
+  for (int i = 0; i < kMembers; ++i) members.push_back({"m" + std::to_string(i), {{"w", at::randn({4, 4})}}});
+  WideModel model(graph, members, elsewhere());
+  const std::vector<ModelInput> inputs{{at::randn({kMembers, 4, 4}), true}};
+  for (const auto& check : prove(model, inputs).checks) EXPECT_TRUE(check.passed) << check.text;
+  EXPECT_EQ(model.forward(inputs)[0].stacked().scalar_type(), at::kBFloat16);
+}
+
+// To wait for the answer would keep a pass from being recorded.
+TEST(Elsewhere, IndicesAreCheckedWithoutWaiting) {
+  for (const std::string name : {"embedding", "embedding_bag"}) {
+    const auto architecture = zoo::build(name, {});
+    auto inputs = wide_inputs(architecture, kMembers);
+    auto options = elsewhere();
+    add_choice(options.strategies, name == "embedding" ? "indexed" : "folded");
+    auto model = wide_model(architecture, kMembers, options);
+    const auto before = waits_for_numbers();
+    model.forward(inputs);
+    EXPECT_EQ(waits_for_numbers(), before) << name;
+    inputs[0].tensor = inputs[0].tensor.clone().fill_(1 << 20);
+    EXPECT_ANY_THROW(model.forward(inputs)) << name;
+  }
 }
 
 TEST(StreamSchedules, AreOfTheDeviceNotOfTheThreads) {
