@@ -1,6 +1,8 @@
-// A GPU to run models on, and a pass as a CUDA Graph. Never run on a GPU: see docs/gpu.md.
+// A GPU to run models on, and a pass as a CUDA Graph.
+#include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 
@@ -15,27 +17,56 @@ class GraphRecording final : public wide::Recording {
     const auto stream = c10::cuda::getStreamFromPool();
     c10::cuda::device_synchronize();
     const c10::cuda::CUDAStreamGuard on(stream);
-    graph_.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+    graph_.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
     try {
       work();
+      graph_.capture_end();
     } catch (...) {
-      end_of_failed_capture();
+      end_failed(stream);
       throw;
     }
-    graph_.capture_end();
   }
 
   void replay() override { graph_.replay(); }
 
  private:
-  // The stream must leave the capture; that it failed is known.
-  void end_of_failed_capture() noexcept {
+  // Note [A capture that fails]
+  // After a call that cannot be captured, a wait for the GPU say, the stream is in a capture that nothing can
+  // be made of. capture_end() leaves it, but throws before it tells libtorch's allocator and generator, which
+  // then take all later work for work of the capture: memory would go to its pool, and nothing could be drawn
+  // any more. So the allocator is told here; and what can be captured is, to whose end the generator is told.
+  void end_failed(c10::cuda::CUDAStream stream) noexcept {
     try {
       graph_.capture_end();
+      return;  // it failed for another reason than the capture
+    } catch (const std::exception&) {
+    }
+    if (has_ended()) return;  // what was captured could not be instantiated
+    try {
+      c10::cuda::CUDACachingAllocator::endAllocateToPool(stream.device_index(), pool_);
+      c10::cuda::CUDACachingAllocator::releasePool(stream.device_index(), pool_);
+    } catch (const std::exception&) {
+    }
+    try {
+      const auto some = at::empty({1}, at::TensorOptions(stream.device()).dtype(at::kFloat));
+      at::cuda::CUDAGraph empty;
+      empty.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
+      some.zero_();
+      empty.capture_end();
     } catch (const std::exception&) {
     }
   }
 
+  bool has_ended() noexcept {
+    try {
+      (void)graph_.pool();
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  c10::MempoolId_t pool_ = at::cuda::graph_pool_handle();
   at::cuda::CUDAGraph graph_;
 };
 
