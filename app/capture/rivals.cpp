@@ -3,12 +3,51 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "core/aten/side_by_side.h"
 #include "core/eager/observe.h"
 #include "core/tune/auto_plan.h"
 #include "formats/error.h"
 
 namespace wide::app {
+namespace {
+
+// As nn.LSTM.flatten_parameters() does: the weights of each call in one piece of memory, in cuDNN's order.
+// Without it cuDNN packs them at every call, which nobody's own model lets it do.
+void pack_recurrent_weights(const Graph& graph, std::span<const c10::IValue> values) {
+  struct Cell {
+    std::string_view op;
+    std::int64_t mode, gates;
+  };
+  constexpr std::array<Cell, 4> kCells{{{"aten.rnn_relu.input", 0, 1},
+                                        {"aten.rnn_tanh.input", 1, 1},
+                                        {"aten.lstm.input", 2, 4},
+                                        {"aten.gru.input", 3, 3}}};
+  for (const auto& node : graph.nodes) {
+    const auto cell = std::ranges::find(kCells, node.op, &Cell::op);
+    if (cell == kCells.end()) continue;
+    std::vector<at::Tensor> weights;
+    bool all = true;
+    for_each_use(node.arguments[2], [&](ValueId id) {
+      const auto input = std::ranges::find(graph.inputs, id, &GraphInput::value);
+      all &= input != graph.inputs.end();
+      if (all) weights.push_back(values[static_cast<std::size_t>(input - graph.inputs.begin())].toTensor());
+    });
+    const auto layers = std::get<std::int64_t>(node.arguments[4].value);
+    const auto is_set = [&](std::size_t argument) { return std::get<bool>(node.arguments[argument].value); };
+    const auto chains = layers * (is_set(7) ? 2 : 1);
+    if (!all || weights.size() < 2) continue;
+    const auto hidden = weights[0].size(0) / cell->gates, projected = weights[1].size(1);
+    at::_cudnn_rnn_flatten_weight(weights, static_cast<std::int64_t>(weights.size()) / chains,
+                                  weights[0].size(1), cell->mode, hidden, projected == hidden ? 0 : projected,
+                                  layers, is_set(8), is_set(7));
+  }
+}
+
+}  // namespace
 
 SeparateRuns::SeparateRuns(WideModel& model, std::span<const ModelInput> inputs, std::size_t slots)
     : graph_(model.build(inputs).canonical),
@@ -26,6 +65,7 @@ SeparateRuns::SeparateRuns(WideModel& model, std::span<const ModelInput> inputs,
           input.kind == InputKind::kUser ? inputs[user++].member(i) : member.tensors.at(input.target);
       values.emplace_back(tensor.to(graph_.device).clone());
     }
+    if (graph_.device.is_cuda()) pack_recurrent_weights(graph_, values);
     for (auto& slot : slots_) {
       slot.push_back(values);
       if (&slot == &slots_.front()) continue;
