@@ -31,6 +31,7 @@ constexpr std::int64_t kMatrix = 768, kLeastMatrix = 96, kLargestMatrix = 12'288
 constexpr double kLongEnough = 1e-3, kTooLong = 0.1;  // seconds
 constexpr int kCalls = 100;                           // of what takes next to nothing
 constexpr double kSmallCopies = 2e6;                  // bytes, below which what a call costs is seen
+constexpr std::int64_t kLongCopy = 256 << 20;         // bytes
 constexpr int kTries = 2;                             // at peaks that make sense
 
 // The best of many: a peak is what is possible, not what is usual.
@@ -65,15 +66,19 @@ double seconds_of_each(const ComputeDevice& device, std::int64_t times, const st
   return seconds / static_cast<double>(times);
 }
 
+// Such as models have: with all bits alike a GPU uses less power, and runs faster.
+at::Tensor numbers(const ComputeDevice& device, at::ScalarType dtype, std::int64_t size) {
+  const auto generator = new_generator(device.device, 1);
+  return at::randn({size, size}, generator, at::TensorOptions().dtype(dtype).device(device.device));
+}
+
 struct Product {
   at::Tensor a, b, out;
   double seconds = 0;
 
   Product(const ComputeDevice& device, at::ScalarType dtype, std::int64_t size,
           std::int64_t nanoseconds = kNanoseconds)
-      : a(at::ones({size, size}, at::TensorOptions().dtype(dtype).device(device.device))),
-        b(at::ones_like(a)),
-        out(at::empty_like(a)) {
+      : a(numbers(device, dtype, size)), b(numbers(device, dtype, size)), out(at::empty_like(a)) {
     seconds = seconds_of_each(
         device, 1, [this] { run(); }, nanoseconds);
   }
@@ -131,9 +136,13 @@ void measure_launches(const ComputeDevice& device, profiler::Peaks& peaks) {
   });
   peaks.launch_us = launching / kCalls * 1e6;
   if (device.device.is_cpu()) return;
-  auto work = product_of(device, at::kFloat);
+  // Copies, as their time hangs on nothing else: that of a product follows the GPU's temperature.
+  const auto from = at::ones({kLongCopy / 4}, at::TensorOptions().device(device.device));
+  auto to = at::empty_like(from);
+  const auto copy = [&] { to.copy_(from); };
+  const auto seconds = seconds_of_each(device, 1, copy);
   const auto busy = [&] {
-    for (double covered = 0; covered < 2 * launching; covered += work.seconds) work.run();
+    for (double covered = 0; covered < 2 * launching; covered += seconds) copy();
   };
   const auto alone = best_seconds([&] { busy(), synchronize(device.device); });
   const auto followed = best_seconds([&] { busy(), launch(), synchronize(device.device); });

@@ -138,6 +138,10 @@ void print_captures(std::ostream& out, std::span<const Trace> traces, std::span<
       out << fmt::format("{}: kernels, copies and fills of its CUDA Graph that are of no node: {}\n",
                          printable(trace.contender), printable(untied->second, 400));
     }
+    if (const auto gaps = trace.facts.find(kGapsFact); gaps != trace.facts.end()) {
+      out << fmt::format("{}: gaps between kernels are longer than without the capture: {}\n",
+                         printable(trace.contender), printable(gaps->second, 400));
+    }
     if (badge.complete) continue;
     for (const auto& reason : badge.because)
       out << fmt::format("{} is incomplete: {}\n", printable(trace.contender), printable(reason, 400));

@@ -150,6 +150,8 @@ struct CounterPoint {
 };
 inline constexpr std::string_view kMemorySeries = "memory in use";
 
+/// A fact of a trace of a GPU: by how much capturing slowed down launches. Absent where it did not.
+inline constexpr const char* kGapsFact = "gaps between kernels";
 /// A fact of a trace: how many kernels, copies and fills of CUDA Graphs are of no node, and why. Absent where
 /// all are known.
 inline constexpr const char* kUntiedFact = "work of CUDA Graphs of no node";

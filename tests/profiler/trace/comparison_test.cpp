@@ -178,6 +178,15 @@ TEST(RooflineTest, PeaksThatCannotBeAreDoubted) {
   EXPECT_EQ(peaks_from_text(to_text(peaks)).doubts, peaks.doubts);
 }
 
+// As an H100 gave them: products of float64 have units of their own, and a copy of 2 MB does not fill it.
+TEST(RooflineTest, PeaksOfAGpuFollowOtherRules) {
+  Peaks peaks{.machine = "m", .device = "NVIDIA H100 80GB HBM3", .threads = 1};
+  peaks.flops = {{"float32", 4.48e13}, {"float64", 6.55e13}, {"bfloat16", 8.83e14}, {"float16", 8.43e14}};
+  peaks.bandwidth = {
+      {2.6e5, 1.42e11}, {2.1e6, 4.46e11}, {1.68e7, 1.25e12}, {1.34e8, 2.34e12}, {5.4e8, 2.83e12}};
+  EXPECT_TRUE(nonsense(peaks).empty()) << nonsense(peaks)[0];
+}
+
 TEST(RooflineTest, WhatIsAboveTheRoofIsDoubted) {
   const auto trace = test::wide_trace();
   auto peaks = test_peaks();
