@@ -69,6 +69,7 @@ class Bench:
         self.program = pathlib.Path(options.program).resolve()
         self.python = options.python
         self.folder = pathlib.Path(options.output).resolve()
+        self.mode = options.mode
         self.preset = self.with_time_for_python(options.preset)
         self.members = options.members
         self.end = float("inf")  # set when the steps begin

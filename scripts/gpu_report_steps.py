@@ -75,17 +75,23 @@ def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
     return problems
 
 
+def sizes_of(name: str, preset: str) -> list[str]:
+    """["batch=16", …] of a subject in a preset."""
+    cases = json.loads((ROOT / "presets" / f"{preset}.json").read_text())["cases"]
+    return [f"{size}={number}" for size, number in next(case["shape"] for case in cases if case["subject"] == name).items()]
+
+
 def captures(name: str) -> Callable[[Bench], Any]:
     """The members apart, one after the other: libtorch calls the same operators from C++ and from Python."""
     def run(bench: Bench) -> Any:
         folder = bench.folder / "captures"
         folder.mkdir(exist_ok=True)
         exported, trace = folder / name, folder / f"{name}.torch.json"
-        bench.widebench("export", name, "-n", CAPTURED_MEMBERS, "-o", exported)
+        bench.widebench("export", name, "-n", CAPTURED_MEMBERS, "-o", exported, "--size", *sizes_of(name, "quick"))
         done = bench.call(bench.python, ROOT / "scripts/gpu-report", "--torch-profile", exported, trace, limit=180)
         if done.code != 0:
             raise Failed(f"torch.profiler: {done.last_line()}")
-        ours = bench.document("profile", name, "-n", CAPTURED_MEMBERS, "--device", "cuda", "--passes", CAPTURED_PASSES, "--trace",
+        ours = bench.document("profile", name, "-p", "quick", "-n", CAPTURED_MEMBERS, "--device", "cuda", "--passes", CAPTURED_PASSES, "--trace",
                               folder / f"{name}.json.gz")
         theirs = bench.document("profile", "--from", trace)["captures"][0]
         eager = next(capture for capture in ours["captures"] if capture["contender"] == "eager")
@@ -135,8 +141,8 @@ def measured(subject: str, members: int, rivals: str, name: str) -> Callable[[Be
         report = bench.folder / "reports" / f"{name.replace(' ', '-')}.json"
         report.parent.mkdir(exist_ok=True)
         report.unlink(missing_ok=True)
-        done = bench.widebench("benchmark", subject, "-n", members, "-p", bench.preset, "--device", "cuda", "--rivals", rivals, "-o",
-                               report, "--db", bench.folder / "results.db", limit=400, may_fail=True)
+        done = bench.widebench("benchmark", subject, "-n", members, "-p", bench.preset, f"-c={bench.mode}", "--device", "cuda", "--rivals",
+                               rivals, "-o", report, "--db", bench.folder / "results.db", limit=400, may_fail=True)
         if not report.is_file():
             raise Failed(done.last_line())
         cases = []
@@ -203,7 +209,8 @@ def why(subject: str, members: int, kept: Callable[[str], dict[str, Any] | None]
         ratio = (cases[0]["over"].get("python_eager") or [None])[0]
         if ratio is not None and ratio >= published:
             raise Skip(f"{ratio:.1f}x reaches the published {published:g}x")
-        found = bench.document("profile", subject, "-n", members, "-p", bench.preset, "--device", "cuda", "--rivals", "eager", "--roofline")
+        found = bench.document("profile", subject, "-n", members, "-p", bench.preset, "--mode", bench.mode, "--device", "cuda",
+                               "--rivals", "eager", "--roofline")
         total = found["roofline"]["total"]
         gain = found["comparisons"][0]["gain"]
         return {"bound": total["bound"], "reached": total["fraction"], "roof_us": total["roof_us"],
