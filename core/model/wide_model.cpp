@@ -260,6 +260,8 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   const auto values = input_values(canonical, inputs);
   auto parts_device = options_.device;
   if (random) parts_device.record = nullptr;  // this thread changes streams between members
+  auto tuned_on = parts_device;
+  if (options_.mode < Mode::kReduceOverhead) tuned_on.record = nullptr;
   const PlanRequest request{{optimized, states, constants, members(), options_.mode >= Mode::kReduceOverhead,
                              options_.stacked, std::move(parts_device)},
                             values,
@@ -272,7 +274,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   const double before = elapsed();
   auto tuning_options = options_.tuning;
   tuning_options.memory = weight_bytes();
-  Tuner tuner(*options_.costs, std::move(tuning_options), options_.device);
+  Tuner tuner(*options_.costs, std::move(tuning_options), std::move(tuned_on));
   auto planned = this->planned(request, key, tuner);
   const double tuning = elapsed() - before;
   drawing.reset();

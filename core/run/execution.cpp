@@ -93,7 +93,10 @@ Execution::Execution(const Parts& parts, const Schedule& schedule, const Plan& p
     parts_.push_back({members, Program(parts.graph, own, parts.constants, members),
                       plans_memory ? std::make_unique<MemoryPlan>() : nullptr});
   }
-  if (records) recorded_ = std::make_unique<RecordedPass>(parts.device.record);
+  const bool writes = std::ranges::any_of(parts.graph.outputs, [](const GraphOutput& output) {
+    return output.kind == OutputKind::kBufferMutation;
+  });
+  if (records) recorded_ = std::make_unique<RecordedPass>(parts.device.record, writes);
 }
 
 Execution::~Execution() = default;

@@ -16,35 +16,38 @@
 namespace wide {
 
 /// Runs a pass that is the same each time. The first run is an ordinary one, in which libraries set
-/// themselves up; the second is recorded, with its inputs at places of their own; it and all later ones copy
-/// their inputs there, launch the recording, and give copies of what it wrote, which the caller may keep. A
-/// pass that cannot be recorded is run as ever.
+/// themselves up; later ones launch recordings, see Note [What recordings read and write]. A pass that cannot
+/// be recorded is run as ever.
 class RecordedPass {
  public:
   using Record = std::function<std::unique_ptr<Recording>(c10::function_ref<void()>)>;
   using Pass = c10::function_ref<std::vector<ExecutionOutput>(std::span<const WideTensor>)>;
 
-  explicit RecordedPass(Record record) : record_(std::move(record)) {}
+  /// `feeds_itself`: what a run gives is read by the next, as written buffers are.
+  RecordedPass(Record record, bool feeds_itself) : record_(std::move(record)), feeds_itself_(feeds_itself) {}
 
-  /// Inputs must have the shapes, dtypes and devices that those of the first run had.
+  /// Inputs must have the shapes, dtypes and devices that those of the first run had. The caller may keep
+  /// what it gets, and must have read it, on the stream that was current, before it lets go of it.
   std::vector<ExecutionOutput> run(std::span<const WideTensor> inputs, Pass pass);
 
   /// The next run records anew.
   void forget();
 
-  bool is_recorded() const { return recording_ != nullptr; }
+  bool is_recorded() const { return !recordings_.empty(); }
+  /// How many there are.
+  std::size_t recordings() const { return recordings_.size(); }
   /// Why it could not be recorded; empty as long as it was not tried, or when it was.
   const std::string& refusal() const { return refusal_; }
 
  private:
-  void try_to_record(std::span<const WideTensor> inputs, Pass pass);
+  struct One;
+  One* fitting(std::span<const WideTensor> inputs);
+  One* another(std::span<const WideTensor> inputs, Pass pass);
 
   Record record_;
-  bool warm_ = false;
+  bool feeds_itself_, warm_ = false, full_ = false;
   std::string refusal_;
-  std::unique_ptr<Recording> recording_;
-  std::vector<WideTensor> places_;        ///< of the inputs
-  std::vector<ExecutionOutput> written_;  ///< by the recording
+  std::vector<std::shared_ptr<One>> recordings_;
 };
 
 }  // namespace wide

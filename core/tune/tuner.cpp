@@ -18,6 +18,7 @@
 #include "core/aten/torch_bridge.h"
 #include "core/ir/text.h"
 #include "core/strategy/cost.h"
+#include "core/tune/recorded_run.h"
 #include "core/tune/stopwatch.h"
 
 namespace wide {
@@ -296,6 +297,14 @@ bool Tuner::recall(NodeCandidates& node, const std::vector<std::string>& keys) c
   return true;
 }
 
+std::function<void()> Tuner::as_it_will_run(std::function<void()> call) const {
+  return device_.record ? recorded_run(device_, std::move(call)) : call;
+}
+
+int Tuner::calls() const {
+  return device_.record ? kRecordedCalls : 1;
+}
+
 void Tuner::measure(NodeCandidates& node, const std::vector<bool>& constant,
                     const std::vector<std::string>& keys) {
   if (options_.progress) options_.progress(node.call.node.op);
@@ -314,7 +323,7 @@ void Tuner::measure(NodeCandidates& node, const std::vector<bool>& constant,
       }
     };
     std::function<void()> run;
-    kept([&] { run = runnable(node, node.candidates[i], constant, large); });
+    kept([&] { run = as_it_will_run(runnable(node, node.candidates[i], constant, large)); });
     return [kept, run = std::move(run), &failure] {
       if (failure.empty()) kept(run);
       if (!failure.empty()) throw std::runtime_error(failure);
@@ -334,6 +343,7 @@ void Tuner::measure(NodeCandidates& node, const std::vector<bool>& constant,
     times = time_in_turns(runs, {.device = node.call.device});
   }
   for (std::size_t i = 0; i < times.size(); ++i) {
+    times[i] /= calls();
     outcomes[i].cost = times[i];
     book_.add(std::isfinite(times[i]) ? keys[i] : failure_key(keys[i]),
               std::isfinite(times[i]) ? times[i] : 0);
@@ -352,7 +362,7 @@ void Tuner::settle(NodeCandidates& node, const std::vector<ValueState>& states) 
   for (const auto id : node.operands) constant.push_back(states[static_cast<std::size_t>(id)].constant);
   drop_uncompiled(node, may_measure());
   drop_far(node);
-  const auto text = node_key(node, constant, device_.name);
+  const auto text = node_key(node, constant, where_);
   std::vector<std::string> keys;
   for (const auto& candidate : node.candidates) keys.push_back(candidate_key(text, candidate));
   if (recall(node, keys) || !may_measure()) return;
@@ -367,15 +377,15 @@ double Tuner::conversion(const ConcreteType& type, Layout from, Layout to, std::
   if (options_.tuning == Tuning::kEstimate) return estimate;
   std::string key = "convert ";
   key.append(concrete_text(type)).append(" ").append(name(from)).append(">").append(name(to));
-  key.append(environment(members, device_.name));
+  key.append(environment(members, where_));
   if (const auto known = book_.find(key)) return *known;
   if (!may_measure()) return estimate;
   const Operand operand{type, from != Layout::kShared, {}};
   const auto tensor = operand_in(operand, from, members, device_.device);
-  const std::function<void()> run = [&] { (void)convert(tensor, from, to, type, members).contiguous(); };
+  const auto run = as_it_will_run([&] { (void)convert(tensor, from, to, type, members).contiguous(); });
   auto options = kConversion;
   options.device = device_.device;
-  const double time = time_in_turns(std::span(&run, 1), options)[0];
+  const double time = time_in_turns(std::span(&run, 1), options)[0] / calls();
   if (!std::isfinite(time)) return estimate;
   book_.add(key, time);
   return time;

@@ -35,8 +35,12 @@ struct TunerOptions {
 /// right shape, dtype and layout, with the number of threads that libtorch has at the time.
 class Tuner : public Costs {
  public:
+  /// Where the device records, the times are those of recorded operators.
   Tuner(CostBook& book, TunerOptions options, ComputeDevice device = {})
-      : book_(book), options_(std::move(options)), device_(std::move(device)) {}
+      : book_(book),
+        options_(std::move(options)),
+        device_(std::move(device)),
+        where_(device_.record ? device_.name + ", recorded" : device_.name) {}
 
   /// Drops candidates that cannot be best by far, then replaces the costs of the others by measured ones. A
   /// candidate that fails becomes a refusal with its reason; where all fail, the made-up values may be at
@@ -62,10 +66,13 @@ class Tuner : public Costs {
   }
   bool recall(NodeCandidates& node, const std::vector<std::string>& keys) const;
   void measure(NodeCandidates& node, const std::vector<bool>& constant, const std::vector<std::string>& keys);
+  std::function<void()> as_it_will_run(std::function<void()> call) const;
+  int calls() const;  ///< of what as_it_will_run() gives
 
   CostBook& book_;
   TunerOptions options_;
   ComputeDevice device_;
+  std::string where_;  ///< what times are kept by
   Clock::time_point end_ = {};
   std::int64_t measured_ = 0;
 };

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "core/fake_device.h"
 #include "core/ir/text.h"
 #include "core/passes/placement.h"
@@ -203,6 +205,98 @@ TEST(RecordedPass, FollowsItsInputsAndLeavesResultsAlone) {
   others[0].tensor = inputs[0].tensor * 2 + 1;
   EXPECT_TRUE(agree(model.forward(others)[0].stacked(), plain.forward(others)[0].stacked()));
   EXPECT_TRUE(at::equal(kept, copy));
+}
+
+// A model that moves data only, of more bytes than are copied.
+zoo::Architecture large(bool gives_weight = false) {
+  zoo::Builder b("large");
+  const auto x = b.input("x", normal({200, 300}));
+  const auto weight = b.parameter("weight", normal({200, 300}));
+  b.output(b.op("aten.add.Tensor", {zoo::ref(x), zoo::ref(weight)}));
+  if (gives_weight) b.output(weight), b.output(x);
+  return b.take();
+}
+
+// See Note [What recordings read and write].
+TEST(RecordedPass, ReadsLargeInputsWhereTheyLieAndGivesResultsAway) {
+  const auto architecture = large();
+  auto plain = wide_model(architecture, kMembers);
+  auto model = wide_model(architecture, kMembers, recording());
+  std::vector<std::vector<ModelInput>> sets;
+  for (int i = 0; i < 2; ++i) {
+    sets.push_back(wide_inputs(architecture, kMembers));
+    sets.back()[0].tensor = sets.back()[0].tensor.clone();
+  }
+  std::set<const void*> places;
+  for (int pass = 0; pass < 12; ++pass) {
+    auto& inputs = sets[static_cast<std::size_t>(pass % 2)];
+    inputs[0].tensor.add_(1);
+    const auto got = model.forward(inputs)[0].stacked();
+    EXPECT_TRUE(agree(got, plain.forward(inputs)[0].stacked())) << pass;
+    if (pass > 2) places.insert(got.const_data_ptr());
+  }
+  EXPECT_EQ(recorded(model, sets[0]).recordings(), 2u);
+  EXPECT_EQ(places.size(), 2u) << "nobody had the results any more: they need not be copied";
+}
+
+TEST(RecordedPass, LeavesAloneWhatTheCallerKeeps) {
+  const c10::InferenceMode guard;
+  for (const std::string name : {"large", "mlp"}) {
+    const auto architecture = name == "large" ? large() : zoo::build(name, {});
+    auto plain = wide_model(architecture, kMembers);
+    auto model = wide_model(architecture, kMembers, recording());
+    std::vector<at::Tensor> kept, expected;
+    for (int pass = 0; pass < 9; ++pass) {
+      auto inputs = wide_inputs(architecture, kMembers);  // somewhere else, or where it was before
+      inputs[0].tensor = inputs[0].tensor * (pass + 1);
+      expected.push_back(plain.forward(inputs)[0].stacked().clone());
+      const auto output = model.forward(inputs)[0];
+      kept.push_back(pass % 2 == 0 ? output.stacked() : output.member(1));  // a view keeps it, too
+      if (pass == 6) kept[2].zero_(), expected[2].zero_();
+    }
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      EXPECT_TRUE(agree(kept[i], i % 2 == 0 ? expected[i] : expected[i][1])) << name << i;
+    EXPECT_LE(recorded(model, wide_inputs(architecture, kMembers)).recordings(), 4u);
+  }
+}
+
+TEST(RecordedPass, GivesNobodysMemoryAway) {
+  const c10::InferenceMode guard;
+  const auto architecture = large(true);
+  auto model = wide_model(architecture, kMembers, recording());
+  const auto inputs = wide_inputs(architecture, kMembers);
+  std::vector<at::Tensor> before;
+  for (const auto& output : wide_model(architecture, kMembers).forward(inputs))
+    before.push_back(output.stacked().clone());
+  for (int pass = 0; pass < 5; ++pass) {
+    auto outputs = model.forward(inputs);
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      EXPECT_TRUE(agree(outputs[k].stacked(), before[k])) << pass << k;
+      // Before that they are the weight and the input, as in PyTorch.
+      if (recorded(model, inputs).is_recorded()) outputs[k].stacked().zero_();
+    }
+  }
+  EXPECT_TRUE(recorded(model, inputs).is_recorded()) << recorded(model, inputs).refusal();
+}
+
+TEST(RecordedPass, RunsAsEverWhereThereIsNoRoomForAnotherRecording) {
+  auto options = recording();
+  int recordings = 0;
+  options.device.record = [&, record = options.device.record](auto work) {
+    if (++recordings > 1) throw std::runtime_error("out of memory");
+    return record(work);
+  };
+  const auto architecture = large();
+  auto plain = wide_model(architecture, kMembers);
+  auto model = wide_model(architecture, kMembers, options);
+  std::vector<std::vector<ModelInput>> all;  // each where no other one is
+  for (int pass = 0; pass < 6; ++pass) {
+    all.push_back(wide_inputs(architecture, kMembers));
+    all.back()[0].tensor = all.back()[0].tensor.clone();
+    EXPECT_TRUE(agree(model.forward(all.back())[0].stacked(), plain.forward(all.back())[0].stacked()));
+  }
+  EXPECT_EQ(recordings, 2);
+  EXPECT_TRUE(recorded(model, all[0]).is_recorded());
 }
 
 TEST(RecordedPass, KeepsWrittenBuffers) {

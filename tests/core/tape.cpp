@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 namespace wide::test {
@@ -47,9 +48,66 @@ std::vector<at::Tensor> tensors_in(const std::vector<c10::IValue>& values) {
   return all;
 }
 
+// A recording of a GPU has memory, not tensors: whoever asks how many share a tensor's storage does not count
+// it. So the tape keeps the memory of each storage that it saw, and twins of the tensors on storages of its
+// own.
+class Twins {
+ public:
+  void replace(c10::IValue& value) {
+    if (value.isTensor()) {
+      value = twin(value.toTensor());
+    } else if (value.isTensorList()) {
+      auto list = value.toTensorList();
+      for (std::size_t i = 0; i < list.size(); ++i) list.set(i, twin(list.get(i)));
+    } else if (value.isList()) {
+      auto list = value.toList();
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        c10::IValue item = list.get(i);
+        replace(item);
+        list.set(i, item);
+      }
+    }
+  }
+
+ private:
+  at::Tensor twin(const at::Tensor& tensor) {
+    if (!tensor.defined() || !tensor.has_storage()) return tensor;
+    auto twin = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(storage(tensor.storage())),
+                                                         tensor.key_set(), tensor.dtype());
+    twin.unsafeGetTensorImpl()->set_storage_offset(tensor.storage_offset());
+    twin.unsafeGetTensorImpl()->set_sizes_and_strides(tensor.sizes(), tensor.strides());
+    twin._set_conj(tensor.is_conj());
+    twin._set_neg(tensor.is_neg());
+    return twin;
+  }
+
+  c10::Storage storage(const c10::Storage& of) {
+    auto* const impl = of.unsafeGetStorageImpl();
+    if (const auto known = twins_.find(impl); known != twins_.end()) return known->second;
+    void* const data = impl->mutable_data();
+    const auto device = impl->device();
+    auto memory = std::make_shared<c10::DataPtr>(impl->set_data_ptr({data, device}));
+    memory_.push_back(memory);
+    impl->set_data_ptr_noswap({data, new std::shared_ptr(memory),
+                               [](void* kept) { delete static_cast<std::shared_ptr<c10::DataPtr>*>(kept); },
+                               device});
+    const auto bytes = impl->nbytes();
+    c10::Storage made(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(data, device));
+    return twins_.emplace(impl, made).first->second;
+  }
+
+  std::unordered_map<c10::StorageImpl*, c10::Storage> twins_;
+  std::vector<std::shared_ptr<c10::DataPtr>> memory_;
+};
+
 class Tape final : public Recording {
  public:
-  explicit Tape(std::vector<Step> steps) : steps_(std::move(steps)) {}
+  explicit Tape(std::vector<Step> steps) : steps_(std::move(steps)) {
+    for (auto& step : steps_) {
+      for (auto* values : {&step.arguments, &step.results})
+        for (auto& value : *values) twins_.replace(value);
+    }
+  }
 
   void replay() override {
     for (const auto& step : steps_) {
@@ -66,6 +124,7 @@ class Tape final : public Recording {
   }
 
  private:
+  Twins twins_;
   std::vector<Step> steps_;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/tune/tuner.h"
@@ -113,6 +114,69 @@ TEST(Tuner, ABadMomentDoesNotLoseTheFastest) {
     auto node = between(strategies);
     tuner.settle(node, kStates);
     EXPECT_EQ(fastest(node), "disturbed");
+  }
+}
+
+// A device whose work takes another time than to launch it: kernels say how long while they are recorded.
+double recorded_ms = -1;
+
+template <int kLaunch, int kWork>
+Kernel launched(const Call&, const Offer&) {
+  return [](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    if (recorded_ms >= 0) {
+      recorded_ms += kWork / 1e3;
+    } else {
+      spin(kLaunch / 1e3);
+    }
+    out[0] = in[0];
+  };
+}
+
+Kernel waiting(const Call&, const Offer&) {
+  return [](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    TORCH_CHECK(recorded_ms < 0, "it waits");
+    out[0] = in[0];
+  };
+}
+
+ComputeDevice recorder() {
+  struct Replay final : Recording {
+    explicit Replay(double time) : ms(time) {}
+    void replay() override { spin(ms); }
+    double ms;
+  };
+  ComputeDevice device{.device = at::kCPU, .name = "recorder"};
+  device.record = [](c10::function_ref<void()> work) -> std::unique_ptr<Recording> {
+    recorded_ms = 0;
+    try {
+      work();
+    } catch (...) {
+      recorded_ms = -1;
+      throw;
+    }
+    return std::make_unique<Replay>(std::exchange(recorded_ms, -1));
+  };
+  return device;
+}
+
+TEST(Tuner, CostsOfRecordedPassesAreThoseOfTheDevice) {
+  const Strategy slow_to_launch{.name = "slow to launch", .ask = ask, .prepare = launched<900, 100>},
+      slow{.name = "slow", .ask = ask, .prepare = launched<200, 400>},
+      waits{.name = "waits", .ask = ask, .prepare = waiting};
+  CostBook book;
+  for (const bool records : {false, true}) {
+    auto device = recorder();
+    if (!records) device.record = nullptr;
+    Tuner tuner(book, {Tuning::kMeasure, 20, {}}, device);
+    auto node = between({&slow_to_launch, &slow, &waits});
+    tuner.settle(node, kStates);
+    EXPECT_EQ(tuner.measured(), 1) << "each has times of its own";
+    EXPECT_EQ(fastest(node), records ? "slow to launch" : "waits");
+    EXPECT_EQ(node.candidates.size(), records ? 2U : 3U) << "what cannot be recorded is none";
+    const auto& first = node.candidates.front();
+    EXPECT_EQ(first.strategy->name, "slow to launch");
+    EXPECT_GT(first.offer.cost, records ? 90'000 : 800'000);
+    EXPECT_LT(first.offer.cost, records ? 300'000 : 3'000'000);
   }
 }
 

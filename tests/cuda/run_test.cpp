@@ -92,6 +92,34 @@ TEST_F(Gpu, PassesAreRecordedIntoGraphs) {
   }
 }
 
+// See Note [What recordings read and write].
+TEST_F(Gpu, RecordingsReadInputsWhereTheyLieAndGiveResultsAway) {
+  const auto architecture = zoo::build("prelu", {{"channels", 64}, {"height", 32}, {"width", 32}});
+  const auto built = [&](Mode mode) {
+    options_.mode = mode;
+    return WideModel(architecture.graph, zoo::make_members(architecture, kMembers, 0, at::kFloat), options_);
+  };
+  auto plain = built(Mode::kEager), model = built(Mode::kReduceOverhead);
+  const c10::InferenceMode guard;
+  std::vector<std::vector<ModelInput>> sets;
+  for (int i = 0; i < 2; ++i) {
+    sets.push_back(zoo::make_inputs(architecture, kMembers, 0, at::kFloat));
+    sets.back()[0].tensor = sets.back()[0].tensor.to(options_.device.device);
+  }
+  std::vector<at::Tensor> kept, expected;
+  for (int pass = 0; pass < 12; ++pass) {
+    auto& inputs = sets[static_cast<std::size_t>(pass % 2)];
+    inputs[0].tensor.add_(0.5);
+    const auto got = model.forward(inputs)[0].stacked();
+    EXPECT_TRUE(at::equal(got, plain.forward(inputs)[0].stacked())) << pass;
+    if (pass > 6) kept.push_back(got), expected.push_back(got.clone());
+  }
+  for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_TRUE(at::equal(kept[i], expected[i])) << i;
+  const auto* recorded = model.build(sets[0]).planned.execution.recorded();
+  EXPECT_GE(recorded->recordings(), 2u);
+  EXPECT_LE(recorded->recordings(), 4u);
+}
+
 // To wait for a number cannot be recorded. See Note [A capture that fails].
 TEST_F(Gpu, WhatCannotBeRecordedLeavesAllElseAsItWas) {
   const auto device = options_.device.device;
