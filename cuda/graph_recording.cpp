@@ -5,10 +5,17 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
+#include <c10/util/Exception.h>
 
 #include "cuda/run_seam.h"
 
 namespace {
+
+// What is recorded may be nothing, a view say, of which libtorch warns.
+class Quiet final : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning& /*warning*/) override {}
+};
 
 class GraphRecording final : public wide::Recording {
  public:
@@ -20,6 +27,8 @@ class GraphRecording final : public wide::Recording {
     graph_.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
     try {
       work();
+      Quiet quiet;
+      const c10::WarningUtils::WarningHandlerGuard on_end(&quiet);
       graph_.capture_end();
     } catch (...) {
       end_failed(stream);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <set>
 
 // Note [What recordings read and write]
@@ -12,17 +13,22 @@
 // - small inputs are copied to a place of the recording's own, which costs a launch and lets them lie
 // anywhere;
 // - larger ones are read where the caller has them. Callers that loop have them in the same places again and
-//   again: there is a recording for each such set of places, up to a few;
+//   again: there is a recording for each such set of places, up to a few. Once there are as many as there may
+//   be, one that was not used for a while makes way for places that come the second time;
 // - outputs are given to the caller as they are, and the recording waits until he has let go of all of them.
 //   Another one runs meanwhile: two are enough for who keeps the last result until he has the next.
-// Once there are as many as there may be, the last one serves all that fit nowhere: it has places of its own
-// for all inputs, and gives copies. That is also the only one of a pass that reads what it gave before.
+// One more serves all that fits nowhere: it has places of its own for all inputs, and gives copies. That is
+// also the only one of a pass that reads what it gave before.
 
 namespace wide {
 namespace {
 
-constexpr std::size_t kMostRecordings = 4;  // the last one serves all others
-constexpr std::size_t kSmall = 256 << 10;   // bytes of all inputs
+constexpr std::size_t kMostRecordings = 3;  // beside the one that serves all
+constexpr std::size_t kRemembered = 8;      // sets of places without a recording
+// Runs without a recording before it makes way: whoever goes through a few sets of places in turn comes back
+// to it; what its results are still held of may be wanted, too.
+constexpr std::int64_t kIdle = 8, kIdleAndHeld = 256;
+constexpr std::size_t kSmall = 256 << 10;  // bytes of all inputs
 
 bool are_small(std::span<const WideTensor> inputs) {
   std::size_t bytes = 0;
@@ -43,6 +49,13 @@ void copy(std::span<const WideTensor> inputs, std::span<const WideTensor> places
   }
 }
 
+// Another tensor: what its owner makes of it, a view or another shape, does not change this one.
+at::Tensor on_same_memory(const at::Tensor& tensor) {
+  const auto* impl = tensor.unsafeGetTensorImpl();
+  return at::Tensor(
+      impl->shallow_copy_and_detach(impl->version_counter(), /*allow_tensor_metadata_change=*/true));
+}
+
 template <typename Each>
 void each_part(std::vector<ExecutionOutput>& outputs, const Each& each) {
   for (auto& output : outputs) {
@@ -53,29 +66,35 @@ void each_part(std::vector<ExecutionOutput>& outputs, const Each& each) {
 
 }  // namespace
 
+// Where a tensor lies, and how.
+struct RecordedPass::Place {
+  explicit Place(const WideTensor& of) : layout(of.layout) {
+    if (!of.tensor.defined()) return;
+    address = of.tensor.const_data_ptr();
+    sizes = of.tensor.sizes().vec(), strides = of.tensor.strides().vec();
+    conjugate = of.tensor.is_conj(), negative = of.tensor.is_neg();
+  }
+  bool operator==(const Place&) const = default;
+
+  const void* address = nullptr;
+  std::vector<std::int64_t> sizes, strides;
+  bool conjugate = false, negative = false;
+  Layout layout;
+};
+
 struct RecordedPass::One {
-  // Where a tensor lies, and how.
-  struct Place {
-    explicit Place(const WideTensor& of) : layout(of.layout) {
-      if (!of.tensor.defined()) return;
-      address = of.tensor.const_data_ptr();
-      sizes = of.tensor.sizes().vec(), strides = of.tensor.strides().vec();
-      conjugate = of.tensor.is_conj(), negative = of.tensor.is_neg();
-    }
-    bool operator==(const Place&) const = default;
-
-    const void* address = nullptr;
-    std::vector<std::int64_t> sizes, strides;
-    bool conjugate = false, negative = false;
-    Layout layout;
-  };
-
   std::unique_ptr<Recording> recording;
   std::vector<WideTensor> copied;        ///< the places to copy inputs to; empty where the caller's are read
   std::vector<Place> read;               ///< the caller's places
   std::vector<ExecutionOutput> written;  ///< by the recording
   bool gives_copies = false;
+  std::int64_t used = 0;  ///< the last run that it was for
 
+  static std::vector<Place> places_of(std::span<const WideTensor> inputs) {
+    std::vector<Place> places;
+    for (const auto& input : inputs) places.emplace_back(input);
+    return places;
+  }
   bool fits(std::span<const WideTensor> inputs) const {
     return !copied.empty() ||
            std::ranges::equal(read, inputs, [](const Place& place, const WideTensor& input) {
@@ -83,61 +102,115 @@ struct RecordedPass::One {
            });
   }
 
-  // Nobody but this has what it wrote. What is someone else's from the start, an input say, cannot be given
-  // away.
-  bool is_free() {
-    std::vector<at::Tensor> parts;
-    each_part(written, [&](const at::Tensor& part) { parts.push_back(part); });
-    return std::ranges::all_of(parts, [&](const at::Tensor& part) {
-      std::set<const void*> tensors;  // on the same memory
-      std::size_t same = 0;
-      for (const auto& other : parts) {
-        if (other.is_alias_of(part)) tensors.insert(other.unsafeGetTensorImpl());
-        same += other.is_same(part);
-      }
-      return part.storage().use_count() == tensors.size() &&
-             part.use_count() == 2 * same;  // here, and in `written`
+  // How often something is held where nobody but `written` has it.
+  struct Held {
+    const at::Tensor* part;
+    std::size_t tensor = 0, memory = 0;
+  };
+  std::vector<Held> held;  ///< by part
+
+  // After the recording, and before anything is given away.
+  void count_holders() {
+    std::map<const void*, std::size_t> tensors;               // the parts that are each
+    std::map<const void*, std::set<const void*>> tensors_of;  // by memory
+    each_part(written, [&](const at::Tensor& part) {
+      ++tensors[part.unsafeGetTensorImpl()];
+      tensors_of[part.storage().unsafeGetStorageImpl()].insert(part.unsafeGetTensorImpl());
+    });
+    each_part(written, [&](const at::Tensor& part) {
+      held.push_back({&part, tensors[part.unsafeGetTensorImpl()],
+                      tensors_of[part.storage().unsafeGetStorageImpl()].size()});
+    });
+  }
+  // Nobody but this has what it wrote. What is someone else's from the start, an input say, is never free.
+  bool is_free() const {
+    return std::ranges::all_of(held, [](const Held& one) {
+      return one.part->use_count() == one.tensor && one.part->storage().use_count() == one.memory;
     });
   }
   std::vector<ExecutionOutput> outputs() {
     auto outputs = written;
-    each_part(outputs, [&](at::Tensor& part) { part = gives_copies ? part.clone() : part.alias(); });
+    each_part(outputs, [&](at::Tensor& part) { part = gives_copies ? part.clone() : on_same_memory(part); });
     return outputs;
   }
 };
 
-RecordedPass::One* RecordedPass::fitting(std::span<const WideTensor> inputs) {
-  for (const auto& one : recordings_)
-    if (one->fits(inputs) && (one->gives_copies || one->is_free())) return one.get();
-  return nullptr;
-}
+RecordedPass::RecordedPass(Record record, bool feeds_itself)
+    : record_(std::move(record)), feeds_itself_(feeds_itself) {}
 
-RecordedPass::One* RecordedPass::another(std::span<const WideTensor> inputs, Pass pass) try {
-  auto one = std::make_shared<One>();
-  const bool serves_all = feeds_itself_ || recordings_.size() + 1 == kMostRecordings;
+RecordedPass::~RecordedPass() = default;
+
+std::unique_ptr<RecordedPass::One> RecordedPass::recorded(std::span<const WideTensor> inputs, Pass pass,
+                                                          bool serves_all) {
+  auto one = std::make_unique<One>();
   if (serves_all || are_small(inputs)) {
     for (const auto& input : inputs)
       one->copied.push_back({input.tensor.defined() ? input.tensor.clone() : input.tensor, input.layout});
   } else {
-    for (const auto& input : inputs) one->read.emplace_back(input);
+    one->read = One::places_of(inputs);
   }
   one->recording = record_(
       [&] { one->written = pass(one->copied.empty() ? inputs : std::span<const WideTensor>(one->copied)); });
   // What is an input's memory, or a weight's, is never free.
+  one->count_holders();
   one->gives_copies = serves_all || !one->is_free();
-  full_ = serves_all;
-  recordings_.push_back(std::move(one));
+  return one;
+}
+
+// Whether these places came before without a recording. If not, they are remembered.
+bool RecordedPass::come_again(std::span<const WideTensor> inputs) {
+  auto places = One::places_of(inputs);
+  const auto known = std::ranges::find(unserved_, places);
+  if (known != unserved_.end()) {
+    unserved_.erase(known);
+    return true;
+  }
+  if (unserved_.size() == kRemembered) unserved_.pop_front();
+  unserved_.push_back(std::move(places));
+  return false;
+}
+
+bool RecordedPass::make_way(std::span<const WideTensor> inputs) {
+  if (recordings_.size() < kMostRecordings) return true;
+  const auto idle = [&](const auto& one) { return runs_ - one->used; };
+  const auto oldest = std::ranges::max_element(recordings_, {}, idle);
+  if (idle(*oldest) < ((*oldest)->is_free() ? kIdle : kIdleAndHeld) || !come_again(inputs)) return false;
+  recordings_.erase(oldest);
+  return true;
+}
+
+RecordedPass::One* RecordedPass::own(std::span<const WideTensor> inputs, Pass pass) try {
+  if (feeds_itself_) return nullptr;
+  for (const auto& one : recordings_) {
+    if (!one->fits(inputs) || !(one->gives_copies || one->is_free())) continue;
+    one->used = runs_;
+    return one.get();
+  }
+  if (no_more_ || !make_way(inputs)) return nullptr;
+  recordings_.push_back(recorded(inputs, pass, false));
+  recordings_.back()->used = runs_;
   return recordings_.back().get();
 } catch (const std::exception& error) {
-  full_ = true;
+  no_more_ = true;
+  if (recordings_.empty()) refusal_ = error.what();
+  return nullptr;
+}
+
+RecordedPass::One* RecordedPass::for_all(std::span<const WideTensor> inputs, Pass pass) try {
+  if (!for_all_ && !no_more_) for_all_ = recorded(inputs, pass, true);
+  return for_all_.get();
+} catch (const std::exception& error) {
+  no_more_ = true;
   if (recordings_.empty()) refusal_ = error.what();
   return nullptr;
 }
 
 void RecordedPass::forget() {
   recordings_.clear();
+  for_all_.reset();
+  unserved_.clear();
   refusal_.clear();
-  full_ = false;
+  no_more_ = false;
 }
 
 std::vector<ExecutionOutput> RecordedPass::run(std::span<const WideTensor> inputs, Pass pass) {
@@ -145,8 +218,9 @@ std::vector<ExecutionOutput> RecordedPass::run(std::span<const WideTensor> input
     warm_ = true;
     return pass(inputs);
   }
-  auto* one = fitting(inputs);
-  if (one == nullptr && !full_) one = another(inputs, pass);
+  ++runs_;
+  auto* one = own(inputs, pass);
+  if (one == nullptr) one = for_all(inputs, pass);
   if (one == nullptr) return pass(inputs);
   if (!one->copied.empty()) copy(inputs, one->copied);
   one->recording->replay();

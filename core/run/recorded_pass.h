@@ -3,6 +3,8 @@
 
 #include <c10/util/FunctionRef.h>
 
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -24,7 +26,8 @@ class RecordedPass {
   using Pass = c10::function_ref<std::vector<ExecutionOutput>(std::span<const WideTensor>)>;
 
   /// `feeds_itself`: what a run gives is read by the next, as written buffers are.
-  RecordedPass(Record record, bool feeds_itself) : record_(std::move(record)), feeds_itself_(feeds_itself) {}
+  RecordedPass(Record record, bool feeds_itself);
+  ~RecordedPass();
 
   /// Inputs must have the shapes, dtypes and devices that those of the first run had. The caller may keep
   /// what it gets, and must have read it, on the stream that was current, before it lets go of it.
@@ -33,21 +36,28 @@ class RecordedPass {
   /// The next run records anew.
   void forget();
 
-  bool is_recorded() const { return !recordings_.empty(); }
+  bool is_recorded() const { return recordings() > 0; }
   /// How many there are.
-  std::size_t recordings() const { return recordings_.size(); }
+  std::size_t recordings() const { return recordings_.size() + (for_all_ ? 1 : 0); }
   /// Why it could not be recorded; empty as long as it was not tried, or when it was.
   const std::string& refusal() const { return refusal_; }
 
  private:
   struct One;
-  One* fitting(std::span<const WideTensor> inputs);
-  One* another(std::span<const WideTensor> inputs, Pass pass);
+  struct Place;
+  std::unique_ptr<One> recorded(std::span<const WideTensor> inputs, Pass pass, bool serves_all);
+  One* own(std::span<const WideTensor> inputs, Pass pass);
+  One* for_all(std::span<const WideTensor> inputs, Pass pass);
+  bool make_way(std::span<const WideTensor> inputs);
+  bool come_again(std::span<const WideTensor> inputs);
 
   Record record_;
-  bool feeds_itself_, warm_ = false, full_ = false;
+  bool feeds_itself_, warm_ = false, no_more_ = false;
+  std::int64_t runs_ = 0;
   std::string refusal_;
-  std::vector<std::shared_ptr<One>> recordings_;
+  std::vector<std::unique_ptr<One>> recordings_;
+  std::unique_ptr<One> for_all_;
+  std::deque<std::vector<Place>> unserved_;
 };
 
 }  // namespace wide

@@ -239,6 +239,30 @@ TEST(RecordedPass, ReadsLargeInputsWhereTheyLieAndGivesResultsAway) {
   EXPECT_EQ(places.size(), 2u) << "nobody had the results any more: they need not be copied";
 }
 
+// A few passes from anywhere, then a loop over two sets of inputs.
+TEST(RecordedPass, MakesWayForPlacesThatComeAgain) {
+  const auto architecture = large();
+  auto plain = wide_model(architecture, kMembers);
+  auto model = wide_model(architecture, kMembers, recording());
+  std::vector<std::vector<ModelInput>> sets;
+  for (int i = 0; i < 8; ++i) {
+    sets.push_back(wide_inputs(architecture, kMembers));
+    sets.back()[0].tensor = sets.back()[0].tensor.clone();
+  }
+  for (const auto& inputs : sets) model.forward(inputs);
+  std::set<const void*> places;
+  for (int pass = 0; pass < 60; ++pass) {
+    auto& inputs = sets[static_cast<std::size_t>(pass % 2)];
+    inputs[0].tensor.add_(1);
+    const auto got = model.forward(inputs)[0].stacked();
+    EXPECT_TRUE(agree(got, plain.forward(inputs)[0].stacked())) << pass;
+    const auto other = at::empty_like(got);  // so that a copy would not lie at the same place again
+    if (pass >= 40) places.insert(got.const_data_ptr());
+  }
+  EXPECT_EQ(places.size(), 2u);
+  EXPECT_EQ(recorded(model, sets[0]).recordings(), 4u);
+}
+
 TEST(RecordedPass, LeavesAloneWhatTheCallerKeeps) {
   const c10::InferenceMode guard;
   for (const std::string name : {"large", "mlp"}) {

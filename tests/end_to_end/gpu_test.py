@@ -170,7 +170,9 @@ class Profile(Case):
         self.assertNotIn("of no node", text)
 
     def test_changes_of_layout_in_a_recording_are_told_from_the_nodes(self):
-        arguments = ("resblock", "-n", "4", "-s", "grouped", "--rivals", "none")
+        plan = self.folder / "plan.json"  # one for both, which are measured apart
+        self.done("plan", "resblock", "-n", "4", "-s", "grouped", "--device", "cuda", "-o", plan)
+        arguments = ("resblock", "-n", "4", "--plan", plan, "--rivals", "none")
         _, plain, _ = self.profile(*arguments)
         _, replayed, trace = self.profile(*arguments, "--mode", "reduce-overhead")
         def changed(document):
