@@ -29,12 +29,6 @@ struct DeviceInfo {
   std::string reason;  ///< why not usable, and the remedy; empty when usable
 };
 
-/// Said before a GPU is used, until one has run this program: docs/gpu.md.
-inline constexpr const char* kUntriedGpu =
-    "no GPU has run this version yet, see docs/gpu.md: check what it gives by `widebench test --device "
-    "cuda`, or "
-    "take --device cpu";
-
 struct CacheInfo {
   std::string name;
   std::string path;

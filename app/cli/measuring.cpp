@@ -243,8 +243,6 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
     throw app::CannotMeasure("preset", "no case is left to measure; name other subjects");
   check_report_path(options.report);
   check_repeats(options);
-  const auto on_gpu = [](const presets::CaseSpec& spec) { return spec.device != "cpu"; };
-  if (std::any_of(job.specs.begin(), job.specs.end(), on_gpu)) context.log(LogLevel::kWarn, app::kUntriedGpu);
   const auto path = database_path(options.database);
   const auto baseline = read_baseline(path, options.gating, job, context.engine);
   auto store = results::Store::open(path, results::OpenMode::kReadWrite);

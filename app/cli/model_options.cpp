@@ -28,7 +28,6 @@ StrategyChoice parse_strategies(const std::vector<std::string>& given) {
 BuildOptions build_options(const Context& context, const ModelOptions& options) {
   BuildOptions build;
   build.device = app::open_device(options.device);
-  if (!build.device.device.is_cpu()) context.log(LogLevel::kWarn, app::kUntriedGpu);
   build.mode = parse_mode(options.mode_or());
   build.strategies = parse_strategies(options.strategies);
   build.seed = options.seed;
