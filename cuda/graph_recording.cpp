@@ -1,6 +1,7 @@
 // A GPU to run models on, and a pass as a CUDA Graph.
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
+#include <ATen/core/CachingHostAllocator.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -24,8 +25,8 @@ class GraphRecording final : public wide::Recording {
     const auto stream = c10::cuda::getStreamFromPool();
     c10::cuda::device_synchronize();
     const c10::cuda::CUDAStreamGuard on(stream);
-    graph_.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
     try {
+      graph_.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
       work();
       Quiet quiet;
       const c10::WarningUtils::WarningHandlerGuard on_end(&quiet);
@@ -41,34 +42,34 @@ class GraphRecording final : public wide::Recording {
  private:
   // Note [A capture that fails]
   // After a call that cannot be captured, a wait for the GPU say, the stream is in a capture that nothing can
-  // be made of. capture_end() leaves it, but throws before it tells libtorch's allocator and generator, which
-  // then take all later work for work of the capture: memory would go to its pool, and nothing could be drawn
-  // any more. So the allocator is told here; and what can be captured is, to whose end the generator is told.
+  // be made of. capture_end() leaves it, but throws before it tells libtorch's allocators and generator,
+  // which then take all later work for work of the capture: memory would go to its pool, and nothing could be
+  // drawn any more. So the allocators are told here; and what can be captured is, to whose end the generator
+  // is told.
   void end_failed(c10::cuda::CUDAStream stream) noexcept {
-    try {
-      graph_.capture_end();
-      return;  // it failed for another reason than the capture
-    } catch (const std::exception&) {
-    }
-    if (has_ended()) return;  // what was captured could not be instantiated
-    try {
+    if (is_done([&] { graph_.capture_end(); })) return;  // it failed for another reason than the capture
+    if (is_done([&] { (void)graph_.pool(); })) return;   // what was captured could not be instantiated
+    (void)is_done([&] {
       c10::cuda::CUDACachingAllocator::endAllocateToPool(stream.device_index(), pool_);
       c10::cuda::CUDACachingAllocator::releasePool(stream.device_index(), pool_);
-    } catch (const std::exception&) {
-    }
-    try {
+    });
+    (void)is_done([&] {
+      at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(pool_);
+      at::getHostAllocator(at::kCUDA)->release_pool(pool_);
+    });
+    (void)is_done([&] {
       const auto some = at::empty({1}, at::TensorOptions(stream.device()).dtype(at::kFloat));
       at::cuda::CUDAGraph empty;
       empty.capture_begin({0, 0}, cudaStreamCaptureModeThreadLocal);
       some.zero_();
       empty.capture_end();
-    } catch (const std::exception&) {
-    }
+    });
   }
 
-  bool has_ended() noexcept {
+  template <typename Work>
+  static bool is_done(const Work& work) noexcept {
     try {
-      (void)graph_.pool();
+      work();
       return true;
     } catch (const std::exception&) {
       return false;

@@ -14,7 +14,7 @@ enum { kTable, kIds };
 Answer ask_indexed(const Call& call) {
   if (!is_mapped(call, kTable)) return refuse("the table is shared: plain lookup of all ids is cheaper");
   auto one = uniform_offer(call, Layout::kFront);
-  if (call.device.is_cpu()) one.operands[*call.operand_of(kTable)] = Layout::kFolded;
+  one.operands[*call.operand_of(kTable)] = Layout::kFolded;
   one.cost =
       kernel_cost(2.0 * static_cast<double>(call.results[0].bytes() * call.members)) + kNanosecondsPerCall;
   return offer(std::move(one));
@@ -24,10 +24,10 @@ Answer ask_indexed(const Call& call) {
 Kernel prepare_gathered(const Call& call) {
   const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
   const auto table = *call.operand_of(kTable), index = *call.operand_of(kIds);
-  return [shape, table, index, members = call.members](std::span<const at::Tensor> in,
-                                                       std::span<at::Tensor> out) {
-    const auto& rows = in[table];
-    const auto ids = in[index].to(at::kLong).reshape({members, -1, 1});
+  const auto given = is_mapped(call, kIds) ? call.members : 1;
+  return [=, members = call.members](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    const auto rows = in[table].unflatten(0, {members, -1});
+    const auto ids = in[index].to(at::kLong).reshape({given, -1, 1});
     out[0] = at::gather(rows, 1, ids.expand({members, ids.size(1), rows.size(2)})).reshape(shape);
   };
 }

@@ -37,7 +37,8 @@ void reshape_for_views(Graph& graph) {
     }
   }
   for (auto& node : graph.nodes) {
-    if (node.op == "aten.view.default" && !written[find(node.results[0])]) node.op = "aten.reshape.default";
+    if (node.op != "aten.view.default" || node.results[0] < 0) continue;  // nobody uses it
+    if (!written[find(node.results[0])]) node.op = "aten.reshape.default";
   }
 }
 

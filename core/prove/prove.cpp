@@ -55,7 +55,7 @@ class Steadiness {
   int runs_ = 0;
 };
 
-// All members but `changed` must give the very same bits.
+// All members but `changed` must give the very same bits, but for Note [Bits that change by themselves].
 ProofCheck unchanged_but(const std::string& what, const WideModel& model, const Outputs& before,
                          const Outputs& after, std::size_t changed, Steadiness& steadiness) {
   CheckBuilder builder(what, model);
@@ -93,22 +93,26 @@ at::Tensor halfway(const at::Tensor& a, const at::Tensor& b) {
 }
 
 // Values for member `changed` out of `all`, [N, …], that are as legal as its own: those of another member, of
-// floats the middle of both. Where all members have the same, rows change place.
-at::Tensor changed_input(const at::Tensor& all, std::int64_t changed) {
+// floats the middle of both. Where all members have the same, rows change place: of integers that may be no
+// legal values, and `may_fail` says that this would be no more than an error. On a GPU it is the end of all
+// work.
+at::Tensor changed_input(const at::Tensor& all, std::int64_t changed, bool may_fail) {
   const auto own = all.select(0, changed);
   for (std::int64_t j = 1; j < all.size(0); ++j) {
     const auto other = all.select(0, (changed + j) % all.size(0));
     if (!same_bits(own, other)) return halfway(own, other);
   }
-  return own.dim() == 0 ? own : halfway(own, own.roll(1, 0));
+  const bool stays = own.dim() == 0 || (!may_fail && c10::isIntegralType(own.scalar_type(), false));
+  return stays ? own : halfway(own, own.roll(1, 0));
 }
 
-std::vector<ModelInput> with_changed_inputs(std::span<const ModelInput> inputs, std::size_t changed) {
+std::vector<ModelInput> with_changed_inputs(std::span<const ModelInput> inputs, std::size_t changed,
+                                            bool may_fail) {
   std::vector<ModelInput> others(inputs.begin(), inputs.end());
   for (auto& input : others) {
     if (!input.mapped) continue;
     const auto row = static_cast<std::int64_t>(changed);
-    const auto values = changed_input(input.tensor, row).clone();
+    const auto values = changed_input(input.tensor, row, may_fail).clone();
     input.tensor = input.tensor.clone();
     input.tensor.select(0, row).copy_(values);
   }
@@ -182,7 +186,7 @@ void add_checks(Proof& proof, const char* what, const WideModel& model, std::spa
 
 void add_input_checks(Proof& proof, WideModel& model, std::span<const ModelInput> inputs,
                       const Outputs& before, std::size_t changed, Steadiness& steadiness) {
-  const auto others = with_changed_inputs(inputs, changed);
+  const auto others = with_changed_inputs(inputs, changed, model.options().device.device.is_cpu());
   add_checks(proof, "changed inputs", model, others, [&] {
     const auto after = run_wide(model, others);
     auto follows = follows_inputs(model, others, after, changed);

@@ -49,7 +49,7 @@ void copy(std::span<const WideTensor> inputs, std::span<const WideTensor> places
   }
 }
 
-// Another tensor: what its owner makes of it, a view or another shape, does not change this one.
+// Another tensor: another shape of it, say, is not one of this one.
 at::Tensor on_same_memory(const at::Tensor& tensor) {
   const auto* impl = tensor.unsafeGetTensorImpl();
   return at::Tensor(
@@ -105,7 +105,8 @@ struct RecordedPass::One {
   // How often something is held where nobody but `written` has it.
   struct Held {
     const at::Tensor* part;
-    std::size_t tensor = 0, memory = 0;
+    const void* data;  ///< the memory may become another one: a caller's resize_()
+    std::size_t tensor, memory;
   };
   std::vector<Held> held;  ///< by part
 
@@ -118,14 +119,15 @@ struct RecordedPass::One {
       tensors_of[part.storage().unsafeGetStorageImpl()].insert(part.unsafeGetTensorImpl());
     });
     each_part(written, [&](const at::Tensor& part) {
-      held.push_back({&part, tensors[part.unsafeGetTensorImpl()],
+      held.push_back({&part, part.storage().data(), tensors[part.unsafeGetTensorImpl()],
                       tensors_of[part.storage().unsafeGetStorageImpl()].size()});
     });
   }
   // Nobody but this has what it wrote. What is someone else's from the start, an input say, is never free.
   bool is_free() const {
     return std::ranges::all_of(held, [](const Held& one) {
-      return one.part->use_count() == one.tensor && one.part->storage().use_count() == one.memory;
+      return one.part->use_count() == one.tensor && one.part->storage().use_count() == one.memory &&
+             one.part->storage().data() == one.data;
     });
   }
   std::vector<ExecutionOutput> outputs() {
@@ -174,7 +176,8 @@ bool RecordedPass::make_way(std::span<const WideTensor> inputs) {
   if (recordings_.size() < kMostRecordings) return true;
   const auto idle = [&](const auto& one) { return runs_ - one->used; };
   const auto oldest = std::ranges::max_element(recordings_, {}, idle);
-  if (idle(*oldest) < ((*oldest)->is_free() ? kIdle : kIdleAndHeld) || !come_again(inputs)) return false;
+  const bool is_held = !(*oldest)->gives_copies && !(*oldest)->is_free();
+  if (idle(*oldest) < (is_held ? kIdleAndHeld : kIdle) || !come_again(inputs)) return false;
   recordings_.erase(oldest);
   return true;
 }

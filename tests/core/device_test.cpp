@@ -118,7 +118,12 @@ TEST(Placement, ViewsThatNobodyWritesThroughAreReshapes) {
     auto rows = b.op("aten.view.default", {zoo::ref(turned), {Argument::List{{std::int64_t{24}}}}});
     if (written) rows = b.op("aten.mul_.Scalar", {zoo::ref(rows), {2.0}});
     b.output(b.op("aten.relu.default", {zoo::ref(rows)}));
-    const auto architecture = b.take();
+    auto architecture = b.take();
+    auto unused = architecture.graph.nodes[1];
+    unused.results[0] = -1;
+    architecture.graph.nodes.insert(architecture.graph.nodes.begin() + 2, unused);
+    EXPECT_EQ(placed_on(architecture.graph, at::kMeta).nodes[2].op, "aten.view.default");
+    architecture.graph.nodes.erase(architecture.graph.nodes.begin() + 2);
     EXPECT_EQ(placed_on(architecture.graph, at::kCPU).nodes[1].op, "aten.view.default");
     EXPECT_EQ(placed_on(architecture.graph, at::kMeta).nodes[1].op,
               written ? "aten.view.default" : "aten.reshape.default");
@@ -144,6 +149,19 @@ output %y
   const std::vector<ModelInput> inputs{{at::randn({kMembers, 4, 4}), true}};
   for (const auto& check : prove(model, inputs).checks) EXPECT_TRUE(check.passed) << check.text;
   EXPECT_EQ(model.forward(inputs)[0].stacked().scalar_type(), at::kBFloat16);
+}
+
+TEST(Elsewhere, SharedIdsAreLookedUpInEachTable) {
+  zoo::Builder b("positions");
+  const auto table = b.parameter("table", normal({7, 3}));
+  const auto x = b.input("x", normal({5, 3}));
+  const auto ids = b.op("aten.arange.default", {{std::int64_t{5}}, {at::kLong}, {}, {at::Device(at::kCPU)}});
+  const auto rows =
+      b.op("aten.embedding.default", {zoo::ref(table), zoo::ref(ids), {std::int64_t{-1}}, {false}, {false}});
+  b.output(b.op("aten.add.Tensor", {zoo::ref(x), zoo::ref(rows)}));
+  auto options = elsewhere();
+  add_choice(options.strategies, "embedding=indexed");
+  expect_proved(b.take(), options);
 }
 
 // To wait for the answer would keep a pass from being recorded.
@@ -281,6 +299,20 @@ TEST(RecordedPass, LeavesAloneWhatTheCallerKeeps) {
     for (std::size_t i = 0; i < kept.size(); ++i)
       EXPECT_TRUE(agree(kept[i], i % 2 == 0 ? expected[i] : expected[i][1])) << name << i;
     EXPECT_LE(recorded(model, wide_inputs(architecture, kMembers)).recordings(), 4u);
+  }
+}
+
+// Its memory is another one then, which no recording writes.
+TEST(RecordedPass, SurvivesThatTheCallerMakesAResultLarger) {
+  const c10::InferenceMode guard;
+  const auto architecture = large();
+  const auto inputs = wide_inputs(architecture, kMembers);
+  const auto expected = wide_model(architecture, kMembers).forward(inputs)[0].stacked();
+  auto model = wide_model(architecture, kMembers, recording());
+  for (int pass = 0; pass < 6; ++pass) {
+    auto got = model.forward(inputs)[0].stacked();
+    EXPECT_TRUE(agree(got, expected)) << pass;
+    got.resize_({1000, 1000}).zero_();
   }
 }
 
