@@ -5,8 +5,8 @@
 
 namespace wide {
 
-/// Every operator that takes a device is given `device`, by name, and so is the graph with its bodies. Views that nobody
-/// writes through become reshapes.
+/// Every operator that takes a device is given `device`, by name, and so is the graph with its bodies. Views
+/// that nobody writes through become reshapes.
 Graph placed_on(Graph graph, at::Device device);
 
 }  // namespace wide
