@@ -7,9 +7,6 @@
 #include <new>
 #include <utility>
 
-// MKL's, which libtorch exports without a header; null where it is built without MKL.
-extern "C" void mkl_serv_free_buffers() __attribute__((weak));
-
 namespace wide {
 namespace {
 
@@ -46,8 +43,8 @@ at::Tensor empty_in_pages(at::IntArrayRef sizes, const at::TensorOptions& option
                      0, sizes, c10::contiguous_strides(sizes));
 }
 
+// Not MKL's buffers: once they were freed, each thread that ends leaves its own behind.
 void return_free_memory() {
-  if (mkl_serv_free_buffers != nullptr) mkl_serv_free_buffers();  // those that no call uses now
 #if defined(__GLIBC__)
   ::malloc_trim(0);
 #endif

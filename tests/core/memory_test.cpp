@@ -17,15 +17,19 @@ extern "C" std::int64_t mkl_serv_mem_stat(int* buffers) __attribute__((weak));
 namespace wide::test {
 namespace {
 
-TEST(ReturnFreeMemory, OfMatrixProducts) {
+// MKL keeps buffers for each thread, and may lose them when the thread ends.
+TEST(ReturnFreeMemory, LeavesThreadsToGiveBackTheirs) {
   if (mkl_serv_mem_stat == nullptr) GTEST_SKIP() << "libtorch is built without MKL";
   const auto x = at::ones({300, 300});
-  EXPECT_EQ(at::mm(x, x).max().item<float>(), 300);
-  int buffers = 0;
-  if (mkl_serv_mem_stat(&buffers) == 0) GTEST_SKIP() << "products take no buffers of MKL's on this machine";
+  const auto held_after = [&](int threads) {
+    for (int i = 0; i < threads; ++i) std::thread([&] { (void)at::mm(x, x); }).join();
+    int buffers = 0;
+    return mkl_serv_mem_stat(&buffers);
+  };
+  (void)at::mm(x, x);
   return_free_memory();
-  EXPECT_EQ(mkl_serv_mem_stat(&buffers), 0);
-  EXPECT_EQ(at::mm(x, x).max().item<float>(), 300) << "they are made anew";
+  const auto few = held_after(5);
+  EXPECT_LT(held_after(40), few + (1 << 20));
 }
 
 // As the program does, for all tests of this one.
