@@ -100,7 +100,7 @@ GATES = (1, 1, 4, 3)
 
 def flatten(part: Any, node: Any) -> None:
     """The weights of one call, in place, into one piece of memory in cuDNN's order."""
-    _, _, weights, biases, layers, _, _, bidirectional, batch_first = node.args
+    _, _, weights, _, layers, _, _, bidirectional, batch_first = node.args
     if any(not isinstance(one, torch.fx.Node) or one.op != "get_attr" for one in weights):
         return
     tensors = [attribute(part, one.target) for one in weights]

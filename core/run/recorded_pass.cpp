@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kMostRecordings = 3;  // beside the one that serves all
 constexpr std::size_t kRemembered = 8;      // sets of places without a recording
 // Runs without a recording before it makes way: whoever goes through a few sets of places in turn comes back
-// to it; what its results are still held of may be wanted, too.
+// to it; one whose results are still held may be wanted, too.
 constexpr std::int64_t kIdle = 8, kIdleAndHeld = 256;
 constexpr std::size_t kSmall = 256 << 10;  // bytes of all inputs
 
@@ -49,7 +49,7 @@ void copy(std::span<const WideTensor> inputs, std::span<const WideTensor> places
   }
 }
 
-// Another tensor: another shape of it, say, is not one of this one.
+// A tensor of its own: to give it another shape leaves this one's.
 at::Tensor on_same_memory(const at::Tensor& tensor) {
   const auto* impl = tensor.unsafeGetTensorImpl();
   return at::Tensor(
@@ -143,7 +143,7 @@ RecordedPass::RecordedPass(Record record, bool feeds_itself)
 RecordedPass::~RecordedPass() = default;
 
 std::unique_ptr<RecordedPass::One> RecordedPass::recorded(std::span<const WideTensor> inputs, Pass pass,
-                                                          bool serves_all) {
+                                                          bool serves_all) try {
   auto one = std::make_unique<One>();
   if (serves_all || are_small(inputs)) {
     for (const auto& input : inputs)
@@ -157,6 +157,10 @@ std::unique_ptr<RecordedPass::One> RecordedPass::recorded(std::span<const WideTe
   one->count_holders();
   one->gives_copies = serves_all || !one->is_free();
   return one;
+} catch (const std::exception& error) {
+  no_more_ = true;
+  if (recordings_.empty()) refusal_ = error.what();
+  return nullptr;
 }
 
 // Whether these places came before without a recording. If not, they are remembered.
@@ -182,7 +186,7 @@ bool RecordedPass::make_way(std::span<const WideTensor> inputs) {
   return true;
 }
 
-RecordedPass::One* RecordedPass::own(std::span<const WideTensor> inputs, Pass pass) try {
+RecordedPass::One* RecordedPass::own(std::span<const WideTensor> inputs, Pass pass) {
   if (feeds_itself_) return nullptr;
   for (const auto& one : recordings_) {
     if (!one->fits(inputs) || !(one->gives_copies || one->is_free())) continue;
@@ -190,22 +194,15 @@ RecordedPass::One* RecordedPass::own(std::span<const WideTensor> inputs, Pass pa
     return one.get();
   }
   if (no_more_ || !make_way(inputs)) return nullptr;
-  recordings_.push_back(recorded(inputs, pass, false));
-  recordings_.back()->used = runs_;
-  return recordings_.back().get();
-} catch (const std::exception& error) {
-  no_more_ = true;
-  if (recordings_.empty()) refusal_ = error.what();
-  return nullptr;
+  auto one = recorded(inputs, pass, false);
+  if (!one) return nullptr;
+  one->used = runs_;
+  return recordings_.emplace_back(std::move(one)).get();
 }
 
-RecordedPass::One* RecordedPass::for_all(std::span<const WideTensor> inputs, Pass pass) try {
+RecordedPass::One* RecordedPass::for_all(std::span<const WideTensor> inputs, Pass pass) {
   if (!for_all_ && !no_more_) for_all_ = recorded(inputs, pass, true);
   return for_all_.get();
-} catch (const std::exception& error) {
-  no_more_ = true;
-  if (recordings_.empty()) refusal_ = error.what();
-  return nullptr;
 }
 
 void RecordedPass::forget() {

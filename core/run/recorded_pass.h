@@ -45,6 +45,7 @@ class RecordedPass {
  private:
   struct One;
   struct Place;
+  /// Null where it cannot be recorded: none is tried again then.
   std::unique_ptr<One> recorded(std::span<const WideTensor> inputs, Pass pass, bool serves_all);
   One* own(std::span<const WideTensor> inputs, Pass pass);
   One* for_all(std::span<const WideTensor> inputs, Pass pass);
