@@ -47,6 +47,8 @@ constexpr double kEnough = 1, kRaceOverSeconds = 4;
 // apart: plans pack and stack weights each in their way. Weights that are the caller's own are there already,
 // so that any copy shows; others are stacked before planning begins.
 constexpr std::int64_t kMuchAtOnce = 512LL << 20, kMuchOfCaller = 32LL << 20;
+// Those members apart are one part in so many of all, and at least one: what is made of their weights stays.
+constexpr std::int64_t kReferenceParts = 16;
 
 struct Plans {
   Plan plan;
@@ -291,11 +293,7 @@ class AutoPlanner {
   void race(std::vector<Contender>& contenders) {
     auto options = kPass;
     if (best_so_far_ >= kLongPass) options.least_rounds = kLongRounds;
-    if (has_much_) {
-      // What the others are compared with goes first.
-      std::ranges::stable_partition(contenders, [](const Contender& one) { return one.plans.plan.alone; });
-      return race_one_by_one(contenders, options);
-    }
+    if (has_much_) return race_one_by_one(contenders, options);
     const auto times = times_of(contenders, options);
     for (std::size_t i = 0; i < contenders.size(); ++i) contenders[i].time = times[i];
   }
@@ -304,19 +302,32 @@ class AutoPlanner {
   void race_one_by_one(std::span<Contender> contenders, StopwatchOptions options) {
     options.seconds_each /= 2;
     options.hopeless = kAgain;
+    if (!reference_) reference_.emplace(some_apart());
+    const auto some = reference_members();
     for (auto& one : contenders) {
-      std::vector<std::function<void()>> runs{examples_->passes(one.execution, pool_)};
-      if (reference_) runs.push_back(examples_->passes(reference_, pool_));
       one.execution.emplace(execution(one.schedule, one.plans));
+      const std::vector<std::function<void()>> runs{
+          examples_->passes(one.execution, pool_),
+          [pass = examples_->passes(reference_, pool_), turns = request_.parts.members / some] {
+            for (std::int64_t i = 0; i < turns; ++i) pass();
+          }};
       const auto times = time_in_turns(runs, of_passes(options));
+      if (reference_time_ == 0 && std::isfinite(times[1])) reference_time_ = times[1];
       one.time = times[0];
-      if (reference_ && std::isfinite(times[1])) one.time *= reference_time_ / times[1];
-      if (!reference_ && one.plans.plan.alone && std::isfinite(one.time)) {
-        reference_ = std::move(one.execution);
-        reference_time_ = one.time;
-      }
+      if (reference_time_ > 0 && std::isfinite(times[1])) one.time *= reference_time_ / times[1];
       let_go(one);
     }
+  }
+
+  std::int64_t reference_members() const {
+    return std::max<std::int64_t>(1, request_.parts.members / kReferenceParts);
+  }
+
+  Execution some_apart() const {
+    auto parts = request_.parts;
+    parts.members = reference_members();
+    const std::vector<ValueState> inputs(parts.inputs.begin(), parts.inputs.end());
+    return {parts, Schedule{1, 1, 0}, plan_alone(parts.graph, inputs), nullptr};
   }
 
   // Races those near the best again, with plans near theirs, which are added to `all`.
