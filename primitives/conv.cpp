@@ -256,8 +256,9 @@ Kernel prepare_winograd(const Call& call, const Offer& offer) {
   if (known.defined()) {
     const auto pack = [&](const at::Tensor& w) { return kernel.pack(w); };
     const auto purpose = "winograd " + std::to_string(kTile);
+    const auto pack_whole = [&] { return pack(grouped(known.tensor())); };
     ready = form == Prepacked::kPacked ? shared_constant(known, purpose, pack)
-                                       : shared_whole_constant(grouped(known.tensor()), purpose, pack);
+                                       : shared_whole_constant(known, purpose + " whole", pack_whole);
   }
   const auto padding = per_axis(call, kPadding);
   const auto shape = physical_shape(call.results[0], layout, call.members);

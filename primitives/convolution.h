@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/aten/pages.h"
 #include "core/strategy/shared_constants.h"
 #include "primitives/kernels/prepacked_conv.h"
 #include "primitives/support.h"
@@ -98,9 +99,24 @@ inline Answer ask_prepacked(const Call& call, bool transposed, double flops) {
   auto one = form == Prepacked::kFolded ? uniform_offer(call, Layout::kFoldedLast)
                                         : packed_offer(call, Layout::kPackedLast, flops);
   if (form == Prepacked::kDense) one.operands[*call.operand_of(kX)] = Layout::kShared;
-  if (form != Prepacked::kFolded) one.operands[*call.operand_of(kW)] = Layout::kFolded;
+  if (form != Prepacked::kFolded) one.operands[*call.operand_of(kW)] = Layout::kFront;
   one.cost = kernel_cost(total_bytes(call), 0.9 * flops);
   return offer(std::move(one));
+}
+
+/// Members' weights one behind the other, in the order that prepack() reads; they are never there twice.
+inline at::Tensor channels_last(const ConstantPart& weights) {
+  const auto sizes = weights.sizes();  // [N, Co, Ci, …]
+  auto turned = sizes;
+  turned.erase(turned.begin() + 2);
+  turned.push_back(sizes[2]);
+  at::Tensor all;
+  for (std::int64_t i = 0; i < sizes[0]; ++i) {
+    const auto own = weights.member(i);
+    if (!all.defined()) all = empty_in_pages(turned, own.options()).movedim(-1, 2);
+    all.select(0, i).copy_(own);
+  }
+  return all.flatten(0, 1);
 }
 
 inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::ConvolutionSizes sizes) {
@@ -116,14 +132,19 @@ inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::C
       for (const auto value : *list) purpose.append(" ").append(std::to_string(value));
     }
     purpose.append("; ").append(std::to_string(sizes.groups));
-    ready = shared_whole_constant(constant.tensor(), purpose,
-                                  [&](const at::Tensor& w) { return kernels::prepack(sizes, w, input); });
+    ready = shared_whole_constant(constant, purpose, [&] {
+      return kernels::prepack(sizes, is_mapped(call, kW) ? channels_last(constant) : constant.tensor(),
+                              input);
+    });
   }
   const auto run = [=, call = without_constants(call)](std::span<const at::Tensor> in,
                                                        std::span<at::Tensor> out) {
     const auto bias = call.operand_of(kBias) ? in[*call.operand_of(kBias)] : at::Tensor();
     const auto& given = in[*call.operand_of(kX)];
-    const auto packed = ready.defined() ? ready : kernels::prepack(sizes, in[*call.operand_of(kW)], input);
+    const auto pack_now = [&](const at::Tensor& w) {
+      return kernels::prepack(sizes, is_mapped(call, kW) ? w.flatten(0, 1) : w, input);
+    };
+    const auto packed = ready.defined() ? ready : pack_now(in[*call.operand_of(kW)]);
     out[0] = kernels::prepacked_conv(sizes, given, packed, bias);
   };
   return keep_promises(call, offer, run);

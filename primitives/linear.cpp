@@ -126,8 +126,9 @@ Kernel packed(const Call& call, kernels::RowFunction epilogue) {
   at::Tensor ready;
   if (const auto& constant = call.operand_at(kW)->constant; constant.defined()) {
     const auto pack = [&](const at::Tensor& w) { return product.pack(w); };
-    ready = folds ? shared_whole_constant(constant.tensor().unsqueeze(0), "panels", pack)
-                  : shared_constant(constant, "panels", pack);
+    ready = folds
+                ? shared_whole_constant(constant, "panels", [&] { return pack(matrices(constant.tensor())); })
+                : shared_constant(constant, "panels", pack);
   }
   return [=, call = without_constants(call)](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto& given = in[*call.operand_of(kX)];

@@ -35,6 +35,9 @@ void for_each_memory(const at::Tensor& tensor, const Use& use) {
   if (tensor.defined() && tensor.has_storage()) use(tensor.storage().unsafeGetStorageImpl());
 }
 
+// Bytes of a constant made of others, all members'.
+constexpr std::int64_t kMuch = 1 << 20;
+
 at::Tensor copy_of(const at::Tensor& tensor) {
   const auto each = each_member(tensor);
   if (each.empty()) return tensor.clone();
@@ -62,7 +65,7 @@ class ProgramBuilder {
       const auto& state = value_state(id);
       const auto slot = new_slot(id, state.layout);
       if (inputs_[i].is_given()) {
-        pending_.emplace(slot, i);
+        pending_.emplace(slot, Pending{inputs_[i], part_});
       } else {
         program_.entries_.push_back({i, slot, state.layout});
       }
@@ -92,20 +95,21 @@ class ProgramBuilder {
   }
   void set_constant(std::size_t slot, at::Tensor tensor) { constants_[slot] = std::move(tensor); }
   bool is_constant(std::size_t slot) const { return constants_[slot].defined() || pending_.contains(slot); }
-  // Constant inputs are there from the first that asks.
+  // Constants that wait are there from the first that asks.
   const at::Tensor& constant(std::size_t slot) {
-    if (const auto input = pending_.find(slot); input != pending_.end()) {
-      set_constant(slot, inputs_[input->second].part(part_.first, part_.count, part_.alone));
-      pending_.erase(input);
+    if (const auto found = pending_.find(slot); found != pending_.end()) {
+      const auto& [all, part, made] = found->second;
+      set_constant(slot, all.part(part.first, part.count, part.alone));
+      pending_.erase(found);
     }
     return constants_[slot];
   }
 
   // For kernels to be made ready for: nothing is stacked by that.
   ConstantPart part_of_constant(std::size_t slot) {
-    if (const auto input = pending_.find(slot); input != pending_.end()) {
-      const auto& all = inputs_[input->second];
-      if (all.is_apart() && !part_.alone) return {all, part_.first, part_.count};
+    if (const auto found = pending_.find(slot); found != pending_.end()) {
+      const auto& [all, part, made] = found->second;
+      if (all.is_apart() && !part.alone) return {all, part.first, part.count};
     }
     return constant(slot);
   }
@@ -127,7 +131,12 @@ class ProgramBuilder {
   // A constant that was only packed, or that other constants were made of.
   void drop_unread(ValueId id) {
     for (auto it = slots_.lower_bound({id, {}}); it != slots_.end() && it->first.first == id; ++it) {
-      if (!read_.contains(it->second)) constants_[it->second].reset();
+      if (read_.contains(it->second)) continue;
+      constants_[it->second].reset();
+      if (const auto found = pending_.find(it->second); found != pending_.end()) {
+        found->second.constant.release();
+        found->second.constant = {};
+      }
     }
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
       if (graph_.inputs[i].value == id) inputs_[i].release();
@@ -187,10 +196,12 @@ class ProgramBuilder {
     }
     const bool as_it_is = node_plan.strategy == kSharedStrategy || node_plan.strategy == kAloneStrategy;
     const auto* strategy = as_it_is ? nullptr : &find_strategy(node_plan);
-    instruction.kernel = strategy ? strategy->prepare(call, node_plan.offer) : once(call);
     const bool folds =
         !draws_random(node) && std::all_of(instruction.operands.begin(), instruction.operands.end(),
                                            [&](std::size_t slot) { return is_constant(slot); });
+    if (folds && strategy && may_wait(call, node_plan.offer, instruction.operands))
+      return make_when_asked(call, instruction);
+    instruction.kernel = strategy ? strategy->prepare(call, node_plan.offer) : once(call);
     if (folds) return run_now(instruction);
     const auto packed = strategy && strategy->packs ? strategy->packs(call) : std::vector<std::size_t>();
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
@@ -216,6 +227,44 @@ class ProgramBuilder {
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (instruction.results[i] != kUnused) set_constant(instruction.results[i], std::move(results[i]));
     }
+  }
+
+  // Large weights made of others are most often packed, member by member: so they never lie there whole. What
+  // is made of such is made at once, lest it be made again and again.
+  bool may_wait(const Call& call, const Offer& offer, const std::vector<std::size_t>& operands) const {
+    const auto by_member = [](Layout layout) {
+      return layout == Layout::kFront || layout == Layout::kShared;
+    };
+    return call.results.size() == 1 && call.node.results[0] >= 0 && offer.results[0] == Layout::kFront &&
+           !call.by_member && !call.results[0].varies && call.results[0].bytes() * members_ >= kMuch &&
+           std::ranges::all_of(offer.operands, by_member) &&
+           std::ranges::none_of(operands, [&](std::size_t slot) {
+             const auto found = pending_.find(slot);
+             return found != pending_.end() && found->second.made;
+           });
+  }
+
+  void make_when_asked(Call call, const Program::Instruction& instruction) {
+    std::vector<std::pair<ConstantPart, bool>> operands;
+    for (auto& operand : call.operands) {
+      operands.emplace_back(std::move(operand.constant), std::exchange(operand.mapped, false));
+      operand.constant.reset();
+    }
+    call.members = 1;
+    const auto make = [operands = std::move(operands), kernel = once(call),
+                       where = instruction.where](std::int64_t member) {
+      std::vector<at::Tensor> inputs, result(1);
+      for (const auto& [constant, mapped] : operands)
+        inputs.push_back(mapped ? constant.member(member) : constant.tensor());
+      with_torch_errors(
+          "compile", [&] { return where; }, [&] { kernel(inputs, result); });
+      return result[0].contiguous();
+    };
+    auto sizes = call.results[0].shape;
+    sizes.insert(sizes.begin(), members_);
+    const auto options = at::TensorOptions(graph_.device).dtype(call.results[0].dtype);
+    pending_.emplace(instruction.results[0],
+                     Pending{Constant(sizes, options, make), {0, members_, false}, true});
   }
 
   // A node whose result never changes runs now.
@@ -260,15 +309,22 @@ class ProgramBuilder {
     }
   }
 
+  // What is there from the first that asks.
+  struct Pending {
+    Constant constant;
+    MembersOfProgram part;
+    bool made = false;  ///< of other constants
+  };
+
   static constexpr std::size_t kUnused = static_cast<std::size_t>(-1);
   const Graph& graph_;
   const Plan& plan_;
   std::span<const Constant> inputs_;
   MembersOfProgram part_;
   std::int64_t members_;
-  std::map<std::size_t, std::size_t> pending_;  ///< constant inputs that nothing has asked for, by slot
-  std::set<std::size_t> read_;                  ///< slots that kernels read in a pass
-  std::int32_t node_ = -1;                      ///< the one being added
+  std::map<std::size_t, Pending> pending_;  ///< by slot
+  std::set<std::size_t> read_;              ///< slots that kernels read in a pass
+  std::int32_t node_ = -1;                  ///< the one being added
   Program& program_;
   std::map<std::pair<ValueId, Layout>, std::size_t> slots_;
   std::vector<at::Tensor> constants_;

@@ -9,12 +9,16 @@
 #include "core/aten/pages.h"
 
 namespace wide {
+namespace {
+
+constexpr std::size_t kLargeStack = 1 << 20;  // bytes
+
+}  // namespace
+
 // The storage stays while its memory comes and goes, so that what is made of the stack can be known by it.
 struct Constant::Stack {
-  explicit Stack(std::vector<at::Tensor> each) : members(std::move(each)) {
-    auto sizes = members[0].sizes().vec();
-    sizes.insert(sizes.begin(), static_cast<std::int64_t>(members.size()));
-    whole = at::empty(sizes, members[0].options());
+  Stack(at::IntArrayRef sizes, const at::TensorOptions& options, std::function<at::Tensor(std::int64_t)> make)
+      : member(std::move(make)), whole(at::empty(sizes, options)) {
     free();
   }
 
@@ -24,7 +28,8 @@ struct Constant::Stack {
     impl()->set_nbytes(whole.nbytes());
     impl()->set_data_ptr_noswap(in_pages(whole.nbytes(), whole.device()));
     is_there_ = true;
-    at::stack_out(whole, members);
+    for (std::int64_t i = 0; i < whole.size(0); ++i) whole.select(0, i).copy_(member(i));
+    if (whole.nbytes() > kLargeStack) return_free_memory();  // of members that were made
   }
   void free() {
     impl()->set_data_ptr_noswap({nullptr, whole.device()});
@@ -32,7 +37,7 @@ struct Constant::Stack {
     is_there_ = false;
   }
 
-  std::vector<at::Tensor> members;
+  std::function<at::Tensor(std::int64_t)> member;
   at::Tensor whole;
 
  private:
@@ -40,8 +45,18 @@ struct Constant::Stack {
   bool is_there_ = false;
 };
 
-Constant::Constant(std::vector<at::Tensor> of_members)
-    : stack_(std::make_shared<Stack>(std::move(of_members))) {}
+Constant::Constant(std::vector<at::Tensor> of_members) {
+  auto sizes = of_members[0].sizes().vec();
+  sizes.insert(sizes.begin(), static_cast<std::int64_t>(of_members.size()));
+  const auto options = of_members[0].options();
+  stack_ = std::make_shared<Stack>(sizes, options, [members = std::move(of_members)](std::int64_t i) {
+    return members[static_cast<std::size_t>(i)];
+  });
+}
+
+Constant::Constant(at::IntArrayRef sizes, const at::TensorOptions& options,
+                   std::function<at::Tensor(std::int64_t)> make)
+    : stack_(std::make_shared<Stack>(sizes, options, std::move(make))) {}
 
 at::Tensor Constant::part(std::int64_t first, std::int64_t count, bool alone) const {
   if (!stack_) {
@@ -50,9 +65,8 @@ at::Tensor Constant::part(std::int64_t first, std::int64_t count, bool alone) co
     if (alone) return all.select(0, first);
     return count == all.size(0) ? all : all.narrow(0, first, count);
   }
-  const auto& own = stack_->members[static_cast<std::size_t>(first)];
-  if (alone) return own;
-  if (count == 1 && !stack_->is_there()) return own.unsqueeze(0);
+  if (alone) return stack_->member(first);
+  if (count == 1 && !stack_->is_there()) return stack_->member(first).unsqueeze(0);
   stack_->make();
   return stack_->whole.narrow(0, first, count);
 }
@@ -63,8 +77,7 @@ void Constant::release() const {
 
 void Constant::settle() const {
   if (!stack_ || !stack_->is_there() || stack_->whole.storage().use_count() == 1) return;
-  for (std::size_t i = 0; i < stack_->members.size(); ++i)
-    stack_->members[i] = stack_->whole.select(0, static_cast<std::int64_t>(i));
+  stack_->member = [whole = stack_->whole.alias()](std::int64_t i) { return whole.select(0, i); };
 }
 
 std::int64_t Constant::bytes() const {
@@ -84,7 +97,7 @@ std::pair<double, double> Constant::range() const {
   if (!stack_) {
     take(value_.tensor, true);
   } else {
-    for (std::size_t i = 0; i < stack_->members.size(); ++i) take(stack_->members[i], i == 0);
+    for (std::int64_t i = 0; i < stack_->whole.size(0); ++i) take(stack_->member(i), i == 0);
   }
   return all;
 }
@@ -98,17 +111,16 @@ const at::Tensor& Constant::stack() const {
   return stack_->whole;
 }
 
-const std::vector<at::Tensor>& Constant::members() const {
-  return stack_->members;
-}
-
 at::Tensor ConstantPart::tensor() const {
   return all_.is_given() ? all_.part(first_, count_, /*alone=*/false) : tensor_;
 }
 
 bool ConstantPart::requires_grad() const {
   if (!all_.is_given()) return tensor_.requires_grad();
-  return std::ranges::any_of(all_.members(), &at::Tensor::requires_grad);
+  for (std::int64_t i = 0; i < all_.stack().size(0); ++i) {
+    if (all_.part(i, 1, /*alone=*/true).requires_grad()) return true;
+  }
+  return false;
 }
 
 std::vector<std::int64_t> ConstantPart::sizes() const {

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -18,18 +19,21 @@ struct WideTensor {
   Layout layout = Layout::kShared;  ///< kShared [d0, …] or kFront [N, d0, …]
 };
 
-/// A constant input: one tensor, or what members have each in a place of its own. The latter is stacked when
-/// a program reads it so, and only for as long as one looks into the stack. Copies are the same constant. Not
-/// for several threads at a time.
+/// What never changes: one tensor, or what members have each in a place of its own or is made for each when
+/// it is asked for. The latter are stacked when a program reads them so, and only for as long as one looks
+/// into the stack. Copies are the same constant. Not for several threads at a time, but for members alone.
 class Constant {
  public:
   Constant() = default;  ///< an input that is not constant
   explicit Constant(WideTensor value) : value_(std::move(value)) {}
   /// One tensor for each member, contiguous and of one shape and dtype.
   explicit Constant(std::vector<at::Tensor> of_members);
+  /// The same made when asked for, by `make(i)` of member `i`. `sizes` and `options` are those of the stack.
+  Constant(at::IntArrayRef sizes, const at::TensorOptions& options,
+           std::function<at::Tensor(std::int64_t)> make);
 
   bool is_given() const { return stack_ || value_.tensor.defined(); }
-  /// Members have theirs each in a place of its own.
+  /// Members have theirs each in a place of its own, or made.
   bool is_apart() const { return stack_ != nullptr; }
   Layout layout() const { return stack_ ? Layout::kFront : value_.layout; }
   /// The members [first, first + count); alone: the one member's, without the axis of members. What is
@@ -45,8 +49,7 @@ class Constant {
   std::pair<double, double> range() const;
   /// What tells it from other constants.
   const void* identity() const;
-  /// Of members apart: their tensors, and the stack of all, whose memory is there only sometimes.
-  const std::vector<at::Tensor>& members() const;
+  /// Of members apart: the stack of all, whose memory is there only sometimes.
   const at::Tensor& stack() const;
 
  private:

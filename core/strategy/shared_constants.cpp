@@ -16,17 +16,21 @@
 namespace wide {
 namespace {
 
+std::int64_t bytes_of(const at::Tensor& tensor) {
+  return static_cast<std::int64_t>(tensor.nbytes());
+}
+
 using Make = std::function<at::Tensor(const at::Tensor&)>;
 
 // Neither the constant nor what was made of it is kept alive; while they are known here, their addresses are
 // not given to others.
 class Made {
  public:
-  Made(const at::Tensor& source, const at::Tensor& made)
+  /// `bytes` of what it was made of.
+  Made(const at::Tensor& source, std::int64_t bytes, const at::Tensor& made)
       : source_(source.storage().getWeakStorageImpl()),
         // What oneDNN keeps to itself has no storage: it is as large as what it was made of.
-        bytes_(static_cast<std::int64_t>(made.has_storage() ? made.storage().nbytes()
-                                                            : source.numel() * source.element_size())),
+        bytes_(made.has_storage() ? static_cast<std::int64_t>(made.storage().nbytes()) : bytes),
         made_(made.getIntrusivePtr()) {
     if (made.has_storage())
       whole_.emplace(Whole{made.storage().getWeakStorageImpl(), made.sizes().vec(), made.strides().vec(),
@@ -68,8 +72,8 @@ struct Remembered {
 };
 thread_local std::optional<Remembered> remembered;
 
-// `make` of `constant`, by which it is known.
-at::Tensor remember(const at::Tensor& constant, const std::string& purpose,
+// `make` of `constant`, by which it is known, or of so many bytes of it.
+at::Tensor remember(const at::Tensor& constant, std::int64_t bytes, const std::string& purpose,
                     const std::function<at::Tensor()>& make) {
   if (!remembered || !constant.has_storage()) return make();
   const auto& storage = constant.storage();
@@ -79,7 +83,7 @@ at::Tensor remember(const at::Tensor& constant, const std::string& purpose,
     if (auto made = found->second.get(); made.defined()) return made;
   }
   auto made = make();
-  remembered->made.insert_or_assign(std::move(key), Made(constant, made));
+  remembered->made.insert_or_assign(std::move(key), Made(constant, bytes, made));
   return made;
 }
 
@@ -95,37 +99,35 @@ std::optional<std::pair<at::Tensor, std::int64_t>> all_members(const at::Tensor&
   return std::pair(some.as_strided(sizes, some.strides(), 0), some.storage_offset() / each);
 }
 
-std::size_t index(std::int64_t i) {
-  return static_cast<std::size_t>(i);
-}
-
 // So many bytes of members that have theirs apart are stacked at a time.
 constexpr std::int64_t kAtOnce = 1 << 20;
-constexpr std::size_t kMuch = 1 << 20;
+constexpr std::int64_t kMuch = 1 << 20;
 
-at::Tensor stack_in_pages(std::span<const at::Tensor> members) {
-  if (members.size() == 1) return members[0].unsqueeze(0);
-  auto sizes = members[0].sizes().vec();
-  sizes.insert(sizes.begin(), static_cast<std::int64_t>(members.size()));
-  auto stack = empty_in_pages(sizes, members[0].options());
-  return at::stack_out(stack, members);
+at::Tensor stack_in_pages(const ConstantPart& members, std::int64_t first, std::int64_t count) {
+  if (count == 1) return members.member(first).unsqueeze(0);
+  auto sizes = members.sizes();
+  sizes[0] = count;
+  auto stack = empty_in_pages(sizes, members.all().stack().options());
+  for (std::int64_t i = 0; i < count; ++i) stack.select(0, i).copy_(members.member(first + i));
+  return stack;
 }
 
 // Never all stacked beside what is made of them.
-at::Tensor make_by_members(std::span<const at::Tensor> members, const Make& make) {
-  const auto bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(members[0].nbytes()));
-  const auto most = index(std::max<std::int64_t>(1, kAtOnce / bytes));
-  if (members.size() <= most) return make(stack_in_pages(members));
+at::Tensor make_by_members(const ConstantPart& members, const Make& make) {
+  const auto& stack = members.all().stack();
+  const auto count = members.count();
+  const auto bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(stack.nbytes()) / stack.size(0));
+  const auto most = std::max<std::int64_t>(1, kAtOnce / bytes);
+  if (count <= most) return make(stack_in_pages(members, 0, count));
   at::Tensor all;
-  for (std::size_t first = 0; first < members.size(); first += most) {
-    const auto some = members.subspan(first, std::min(most, members.size() - first));
-    const auto made = make(stack_in_pages(some));
+  for (std::int64_t first = 0; first < count; first += most) {
+    const auto made = make(stack_in_pages(members, first, std::min(most, count - first)));
     if (!all.defined()) {
       auto sizes = made.sizes().vec();
-      sizes[0] = static_cast<std::int64_t>(members.size());
+      sizes[0] = count;
       all = empty_in_pages(sizes, made.options());
     }
-    all.narrow(0, static_cast<std::int64_t>(first), made.size(0)).copy_(made);
+    all.narrow(0, first, made.size(0)).copy_(made);
   }
   return all;
 }
@@ -149,25 +151,35 @@ std::int64_t shared_constant_bytes() {
 at::Tensor shared_constant(const ConstantPart& constant, const std::string& purpose, const Make& make) {
   const auto count = constant.count();
   if (const auto& apart = constant.all(); apart.is_given()) {
-    const std::span members(apart.members());
-    if (!remembered) return make_by_members(members.subspan(index(constant.first()), index(count)), make);
-    const auto all = remember(apart.stack(), purpose, [&] { return make_by_members(members, make); });
+    if (!remembered) return make_by_members(constant, make);
+    const auto& stack = apart.stack();
+    const ConstantPart members(apart, 0, stack.size(0));
+    const auto all = remember(stack, apart.bytes(), purpose, [&] { return make_by_members(members, make); });
     return all.narrow(0, constant.first(), count);
   }
   const auto tensor = constant.tensor();
   const auto all = remembered ? all_members(tensor) : std::nullopt;
   if (!all || all->first.size(0) == tensor.size(0))
-    return remember(tensor, purpose, [&] { return make(tensor); });
-  return remember(all->first, purpose, [&] { return make(all->first); })
+    return remember(tensor, bytes_of(tensor), purpose, [&] { return make(tensor); });
+  return remember(all->first, bytes_of(all->first), purpose, [&] { return make(all->first); })
       .narrow(0, all->second, tensor.size(0));
 }
 
-at::Tensor shared_whole_constant(const at::Tensor& constant, const std::string& purpose, const Make& make) {
-  return remember(constant, purpose, [&] {
-    auto made = make(constant);
-    if (constant.nbytes() > kMuch) return_free_memory();  // what making it took
+at::Tensor shared_whole_constant(const ConstantPart& constant, const std::string& purpose,
+                                 const std::function<at::Tensor()>& make) {
+  const auto make_alone = [&](std::int64_t bytes) {
+    auto made = make();
+    if (bytes > kMuch) return_free_memory();  // what making it took
     return made;
-  });
+  };
+  if (const auto& apart = constant.all(); apart.is_given()) {
+    const auto first = constant.first(), count = constant.count();
+    const auto bytes = apart.bytes() / apart.stack().size(0) * count;
+    const auto of = " of " + std::to_string(count) + " from " + std::to_string(first);
+    return remember(apart.stack(), bytes, purpose + of, [&] { return make_alone(bytes); });
+  }
+  const auto tensor = constant.tensor();
+  return remember(tensor, bytes_of(tensor), purpose, [&] { return make_alone(bytes_of(tensor)); });
 }
 
 }  // namespace wide

@@ -35,7 +35,7 @@ std::int64_t shared_constant_bytes();
 at::Tensor shared_constant(const ConstantPart& constant, const std::string& purpose,
                            const std::function<at::Tensor(const at::Tensor&)>& make);
 /// The same where members cannot be told apart in what is made: shared by programs of the same members.
-at::Tensor shared_whole_constant(const at::Tensor& constant, const std::string& purpose,
-                                 const std::function<at::Tensor(const at::Tensor&)>& make);
+at::Tensor shared_whole_constant(const ConstantPart& constant, const std::string& purpose,
+                                 const std::function<at::Tensor()>& make);
 
 }  // namespace wide

@@ -44,14 +44,13 @@ std::string prepacking_refusal(bool transposed) {
 
 at::Tensor prepack(const ConvolutionSizes& sizes, const at::Tensor& w,
                    const std::vector<std::int64_t>& input) {
-  const auto dense = w.contiguous();
   const auto& [stride, padding, dilation, output_padding, groups, transposed] = sizes;
   if (transposed) {
     static const auto run = operator_called<PackTransposed>(kPackTransposed);
-    return run.call(dense, padding, output_padding, stride, dilation, groups, input);
+    return run.call(w, padding, output_padding, stride, dilation, groups, input);
   }
   static const auto run = operator_called<Pack>(kPack);
-  return run.call(dense, padding, stride, dilation, groups, input);
+  return run.call(w, padding, stride, dilation, groups, input);
 }
 
 at::Tensor prepacked_conv(const ConvolutionSizes& sizes, const at::Tensor& x, const at::Tensor& packed,
