@@ -168,7 +168,9 @@ class Style(unittest.TestCase):
         # One empty file for each that passed, named by the hash of it, of ours that it includes, and of who compiled it.
         passed = CACHE / "headers"
         passed.mkdir(parents=True, exist_ok=True)
-        version = subprocess.run([CXX, "--version"], capture_output=True, check=True).stdout
+        # Clang reads of a precompiled header what it needs, GCC all of it; it comes with clang-tidy-16.
+        compiler = tool("clang++-16") if precompiled else CXX
+        version = subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout
         lock = (ROOT / "dependencies.lock").read_bytes()
 
         def stamp(path):
@@ -182,14 +184,14 @@ class Style(unittest.TestCase):
         if changed and precompiled:
             whole = made / (re.sub(r"\W", "_", precompiled) + ".h")
             whole.write_text(f"#include <{precompiled}>\n")
-            subprocess.run([CXX, *flags, "-x", "c++-header", whole, "-o", f"{whole}.gch"], check=True)
-            flags = [*flags, "-include", whole]
+            subprocess.run([compiler, *flags, "-fpch-instantiate-templates", "-x", "c++-header", whole, "-o", f"{whole}.pch"], check=True)
+            flags = [*flags, "-include-pch", f"{whole}.pch"]
         sources = {}
         for path in changed:
             sources[path] = made / ("_".join(path.with_suffix(".cpp").parts))
             sources[path].write_text(f'#include "{path}"\n')
         if changed:
-            self.none_fails(lambda path: ["sh", "-c", '"$@" && touch "$0"', stamps[path], CXX, *flags, "-I", ROOT / "include",
+            self.none_fails(lambda path: ["sh", "-c", '"$@" && touch "$0"', stamps[path], compiler, *flags, "-I", ROOT / "include",
                                           "-fsyntax-only", sources[path]], changed)
         for path in stamps.values():
             path.touch()
