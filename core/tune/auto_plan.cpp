@@ -13,6 +13,7 @@
 #include "core/ir/text.h"
 #include "core/tune/cost_book.h"
 #include "core/tune/examples.h"
+#include "core/tune/reference.h"
 #include "core/tune/stopwatch.h"
 
 namespace wide {
@@ -47,8 +48,6 @@ constexpr double kEnough = 1, kRaceOverSeconds = 4;
 // apart: plans pack and stack weights each in their way. Weights that are the caller's own are there already,
 // so that any copy shows; others are stacked before planning begins.
 constexpr std::int64_t kMuchAtOnce = 512LL << 20, kMuchOfCaller = 32LL << 20;
-// Those members apart are one part in so many of all, and at least one: what is made of their weights stays.
-constexpr std::int64_t kReferenceParts = 16;
 
 struct Plans {
   Plan plan;
@@ -298,36 +297,20 @@ class AutoPlanner {
     for (std::size_t i = 0; i < contenders.size(); ++i) contenders[i].time = times[i];
   }
 
-  // Each against the same members apart, whose times say how the machine's moments compare.
+  // Each beside the reference.
   void race_one_by_one(std::span<Contender> contenders, StopwatchOptions options) {
     options.seconds_each /= 2;
-    options.hopeless = kAgain;
-    if (!reference_) reference_.emplace(some_apart());
-    const auto some = reference_members();
+    // The reference's weights may lie in a cache, which says nothing of a contender.
+    options.hopeless = std::numeric_limits<double>::infinity();
+    if (!reference_) reference_.emplace(request_, *examples_, pool_);
     for (auto& one : contenders) {
       one.execution.emplace(execution(one.schedule, one.plans));
-      const std::vector<std::function<void()>> runs{
-          examples_->passes(one.execution, pool_),
-          [pass = examples_->passes(reference_, pool_), turns = request_.parts.members / some] {
-            for (std::int64_t i = 0; i < turns; ++i) pass();
-          }};
+      const std::vector<std::function<void()>> runs{examples_->passes(one.execution, pool_),
+                                                    reference_->passes()};
       const auto times = time_in_turns(runs, of_passes(options));
-      if (reference_time_ == 0 && std::isfinite(times[1])) reference_time_ = times[1];
-      one.time = times[0];
-      if (reference_time_ > 0 && std::isfinite(times[1])) one.time *= reference_time_ / times[1];
+      one.time = reference_->in_first_moment(times[0], times[1]);
       let_go(one);
     }
-  }
-
-  std::int64_t reference_members() const {
-    return std::max<std::int64_t>(1, request_.parts.members / kReferenceParts);
-  }
-
-  Execution some_apart() const {
-    auto parts = request_.parts;
-    parts.members = reference_members();
-    const std::vector<ValueState> inputs(parts.inputs.begin(), parts.inputs.end());
-    return {parts, Schedule{1, 1, 0}, plan_alone(parts.graph, inputs), nullptr};
   }
 
   // Races those near the best again, with plans near theirs, which are added to `all`.
@@ -398,8 +381,7 @@ class AutoPlanner {
   std::string key_;
   bool has_much_ = false;             ///< weights that differ per member
   std::optional<Examples> examples_;  ///< while passes are timed
-  std::optional<Execution> reference_;
-  double reference_time_ = 0;
+  std::optional<Reference> reference_;
   double best_so_far_ = std::numeric_limits<double>::infinity();
   std::vector<ScheduleOption> options_;
   std::vector<Schedule> had_near_;  ///< those whose near plans are contenders
