@@ -35,8 +35,8 @@ void for_each_memory(const at::Tensor& tensor, const Use& use) {
   if (tensor.defined() && tensor.has_storage()) use(tensor.storage().unsafeGetStorageImpl());
 }
 
-// Bytes of a constant made of others, all members'.
-constexpr std::int64_t kMuch = 1 << 20;
+// Bytes of a constant made of others, all members' and each one's; what is this part of it or less, is small.
+constexpr std::int64_t kMuch = 1 << 20, kMuchOfOne = 1 << 16, kSmallPart = 16;
 
 at::Tensor copy_of(const at::Tensor& tensor) {
   const auto each = each_member(tensor);
@@ -98,7 +98,7 @@ class ProgramBuilder {
   // Constants that wait are there from the first that asks.
   const at::Tensor& constant(std::size_t slot) {
     if (const auto found = pending_.find(slot); found != pending_.end()) {
-      const auto& [all, part, made] = found->second;
+      const auto& [all, part] = found->second;
       set_constant(slot, all.part(part.first, part.count, part.alone));
       pending_.erase(found);
     }
@@ -108,7 +108,7 @@ class ProgramBuilder {
   // For kernels to be made ready for: nothing is stacked by that.
   ConstantPart part_of_constant(std::size_t slot) {
     if (const auto found = pending_.find(slot); found != pending_.end()) {
-      const auto& [all, part, made] = found->second;
+      const auto& [all, part] = found->second;
       if (all.is_apart() && !part.alone) return {all, part.first, part.count};
     }
     return constant(slot);
@@ -200,7 +200,7 @@ class ProgramBuilder {
         !draws_random(node) && std::all_of(instruction.operands.begin(), instruction.operands.end(),
                                            [&](std::size_t slot) { return is_constant(slot); });
     if (folds && strategy && may_wait(call, node_plan.offer, instruction.operands))
-      return make_when_asked(call, instruction);
+      return make_when_asked(call, node_plan.offer, instruction);
     instruction.kernel = strategy ? strategy->prepare(call, node_plan.offer) : once(call);
     if (folds) return run_now(instruction);
     const auto packed = strategy && strategy->packs ? strategy->packs(call) : std::vector<std::size_t>();
@@ -230,32 +230,41 @@ class ProgramBuilder {
   }
 
   // Large weights made of others are most often packed, member by member: so they never lie there whole. What
-  // is made of such is made at once, lest it be made again and again.
+  // is made of such is made at once, lest it be made again and again; and so is what is made of large tensors
+  // that would stay until then.
   bool may_wait(const Call& call, const Offer& offer, const std::vector<std::size_t>& operands) const {
-    const auto by_member = [](Layout layout) {
-      return layout == Layout::kFront || layout == Layout::kShared;
-    };
-    return call.results.size() == 1 && call.node.results[0] >= 0 && offer.results[0] == Layout::kFront &&
-           !call.by_member && !call.results[0].varies && call.results[0].bytes() * members_ >= kMuch &&
-           std::ranges::all_of(offer.operands, by_member) &&
-           std::ranges::none_of(operands, [&](std::size_t slot) {
-             const auto found = pending_.find(slot);
-             return found != pending_.end() && found->second.made;
-           });
+    if (!graph_.device.is_cpu() || call.by_member || call.results.size() != 1 || call.node.results[0] < 0)
+      return false;
+    const auto& result = call.results[0];
+    if (result.varies || offer.results[0] != Layout::kFront) return false;
+    const auto all = result.bytes() * members_;
+    if (all < kMuch || result.bytes() < kMuchOfOne) return false;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const auto layout = offer.operands[i];
+      if (layout != Layout::kFront && layout != Layout::kShared) return false;
+      const auto& known = call.operands[i].constant;
+      if (const auto found = pending_.find(operands[i]);
+          found != pending_.end() && found->second.constant.is_made())
+        return false;
+      if (known.all().is_given()) continue;
+      if (static_cast<std::int64_t>(known.tensor().nbytes()) * kSmallPart > all) return false;
+    }
+    return true;
   }
 
-  void make_when_asked(Call call, const Program::Instruction& instruction) {
+  void make_when_asked(Call call, const Offer& offer, const Program::Instruction& instruction) {
     std::vector<std::pair<ConstantPart, bool>> operands;
-    for (auto& operand : call.operands) {
-      operands.emplace_back(std::move(operand.constant), std::exchange(operand.mapped, false));
-      operand.constant.reset();
+    for (std::size_t i = 0; i < call.operands.size(); ++i) {
+      operands.emplace_back(std::move(call.operands[i].constant), offer.operands[i] == Layout::kFront);
+      call.operands[i].constant.reset();
+      call.operands[i].mapped = false;
     }
     call.members = 1;
     const auto make = [operands = std::move(operands), kernel = once(call),
                        where = instruction.where](std::int64_t member) {
       std::vector<at::Tensor> inputs, result(1);
-      for (const auto& [constant, mapped] : operands)
-        inputs.push_back(mapped ? constant.member(member) : constant.tensor());
+      for (const auto& [constant, each] : operands)
+        inputs.push_back(each ? constant.member(member) : constant.tensor());
       with_torch_errors(
           "compile", [&] { return where; }, [&] { kernel(inputs, result); });
       return result[0].contiguous();
@@ -263,8 +272,7 @@ class ProgramBuilder {
     auto sizes = call.results[0].shape;
     sizes.insert(sizes.begin(), members_);
     const auto options = at::TensorOptions(graph_.device).dtype(call.results[0].dtype);
-    pending_.emplace(instruction.results[0],
-                     Pending{Constant(sizes, options, make), {0, members_, false}, true});
+    pending_.emplace(instruction.results[0], Pending{Constant(sizes, options, make), {0, members_, false}});
   }
 
   // A node whose result never changes runs now.
@@ -313,7 +321,6 @@ class ProgramBuilder {
   struct Pending {
     Constant constant;
     MembersOfProgram part;
-    bool made = false;  ///< of other constants
   };
 
   static constexpr std::size_t kUnused = static_cast<std::size_t>(-1);

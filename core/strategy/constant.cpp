@@ -17,8 +17,9 @@ constexpr std::size_t kLargeStack = 1 << 20;  // bytes
 
 // The storage stays while its memory comes and goes, so that what is made of the stack can be known by it.
 struct Constant::Stack {
-  Stack(at::IntArrayRef sizes, const at::TensorOptions& options, std::function<at::Tensor(std::int64_t)> make)
-      : member(std::move(make)), whole(at::empty(sizes, options)) {
+  Stack(at::IntArrayRef sizes, const at::TensorOptions& options,
+        std::function<at::Tensor(std::int64_t)> of_member, bool is_made)
+      : member(std::move(of_member)), whole(at::empty(sizes, options)), made(is_made) {
     free();
   }
 
@@ -27,9 +28,13 @@ struct Constant::Stack {
     if (is_there_) return;
     impl()->set_nbytes(whole.nbytes());
     impl()->set_data_ptr_noswap(in_pages(whole.nbytes(), whole.device()));
+    try {
+      fill();
+    } catch (...) {
+      free();
+      throw;
+    }
     is_there_ = true;
-    for (std::int64_t i = 0; i < whole.size(0); ++i) whole.select(0, i).copy_(member(i));
-    if (whole.nbytes() > kLargeStack) return_free_memory();  // of members that were made
   }
   void free() {
     impl()->set_data_ptr_noswap({nullptr, whole.device()});
@@ -39,9 +44,20 @@ struct Constant::Stack {
 
   std::function<at::Tensor(std::int64_t)> member;
   at::Tensor whole;
+  bool made;  ///< members are made when they are asked for
 
  private:
   c10::StorageImpl* impl() const { return whole.storage().unsafeGetStorageImpl(); }
+  void fill() {
+    if (!made) {
+      std::vector<at::Tensor> all;
+      for (std::int64_t i = 0; i < whole.size(0); ++i) all.push_back(member(i));
+      at::stack_out(whole, all);
+      return;
+    }
+    for (std::int64_t i = 0; i < whole.size(0); ++i) whole.select(0, i).copy_(member(i));
+    if (whole.nbytes() > kLargeStack) return_free_memory();  // what making them took
+  }
   bool is_there_ = false;
 };
 
@@ -49,14 +65,15 @@ Constant::Constant(std::vector<at::Tensor> of_members) {
   auto sizes = of_members[0].sizes().vec();
   sizes.insert(sizes.begin(), static_cast<std::int64_t>(of_members.size()));
   const auto options = of_members[0].options();
-  stack_ = std::make_shared<Stack>(sizes, options, [members = std::move(of_members)](std::int64_t i) {
+  auto of_member = [members = std::move(of_members)](std::int64_t i) {
     return members[static_cast<std::size_t>(i)];
-  });
+  };
+  stack_ = std::make_shared<Stack>(sizes, options, std::move(of_member), /*is_made=*/false);
 }
 
 Constant::Constant(at::IntArrayRef sizes, const at::TensorOptions& options,
                    std::function<at::Tensor(std::int64_t)> make)
-    : stack_(std::make_shared<Stack>(sizes, options, std::move(make))) {}
+    : stack_(std::make_shared<Stack>(sizes, options, std::move(make), /*is_made=*/true)) {}
 
 at::Tensor Constant::part(std::int64_t first, std::int64_t count, bool alone) const {
   if (!stack_) {
@@ -107,6 +124,10 @@ const void* Constant::identity() const {
   return all.defined() && all.has_storage() ? all.storage().unsafeGetStorageImpl() : nullptr;
 }
 
+bool Constant::is_made() const {
+  return stack_ && stack_->made;
+}
+
 const at::Tensor& Constant::stack() const {
   return stack_->whole;
 }
@@ -117,6 +138,7 @@ at::Tensor ConstantPart::tensor() const {
 
 bool ConstantPart::requires_grad() const {
   if (!all_.is_given()) return tensor_.requires_grad();
+  if (all_.is_made()) return false;  // in a build, which is in inference mode
   for (std::int64_t i = 0; i < all_.stack().size(0); ++i) {
     if (all_.part(i, 1, /*alone=*/true).requires_grad()) return true;
   }

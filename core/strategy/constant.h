@@ -35,6 +35,8 @@ class Constant {
   bool is_given() const { return stack_ || value_.tensor.defined(); }
   /// Members have theirs each in a place of its own, or made.
   bool is_apart() const { return stack_ != nullptr; }
+  /// Members have theirs made when it is asked for.
+  bool is_made() const;
   Layout layout() const { return stack_ ? Layout::kFront : value_.layout; }
   /// The members [first, first + count); alone: the one member's, without the axis of members. What is
   /// shared, whole.

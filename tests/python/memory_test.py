@@ -153,7 +153,7 @@ class Memory(unittest.TestCase):
 if __name__ == "__main__":
     if len(sys.argv) in (5, 6):  # each in a process of its own: what one frees would serve the other
         for name in ("fast", "default"):
-            subprocess.run([sys.executable, *sys.argv[:5], "images" if sys.argv[5:] == ["images"] else "linear", name], check=True)
+            subprocess.run([sys.executable, *sys.argv[:5], *(sys.argv[5:] or ["linear"]), name], check=True)
     elif len(sys.argv) == 7:
         kind, config = sys.argv[5:]
         peak, after, wide, *_ = measure(*map(int, sys.argv[1:5]), config, KINDS[kind])
