@@ -364,7 +364,7 @@ void input_while_measuring(ImGuiTestContext* ctx) {
 // Nothing is timed here: the window may be used, and shows progress as for any work.
 void while_validating(ImGuiTestContext* ctx) {
   with_no_results(ctx);
-  bench().open_source({.subject = "minigpt", .copies = 512});
+  bench().open_source({.subject = "minigpt", .copies = 1536});
   settle(ctx);
   bench().notices.dismiss_all();
   bench().commands.run("strategies.validate");
