@@ -105,28 +105,26 @@ TEST(SharedConstants, MembersAreMadeWhenAskedFor) {
     ++made;
     return weights[i] * 3;
   };
-  {
-    const Constant constant(weights.sizes(), weights.options(), make_member);
-    const SharedConstants sharing(kMembers);
-    const auto make = [&](const ConstantPart& part) {
-      return shared_constant(part, "twice", [](const at::Tensor& some) { return some * 2; });
-    };
-    EXPECT_EQ(made, 0);
-    const auto all = make({constant, 0, kMembers});
-    EXPECT_TRUE(at::equal(all, weights * 3 * 2));
-    EXPECT_TRUE(make({constant, 1, 2}).is_alias_of(all));
-    EXPECT_EQ(made, kMembers) << "each is made once";
-    EXPECT_EQ(constant.stack().storage().nbytes(), 0U) << "they were stacked";
-    EXPECT_TRUE(at::equal(ConstantPart(constant, 1, 3).member(2), weights[3] * 3));
-    const auto stacked = constant.part(1, 2, false);
-    EXPECT_TRUE(at::equal(stacked, (weights * 3).narrow(0, 1, 2)));
-    constant.settle();
-    made = 0;
-    EXPECT_TRUE(at::equal(constant.part(3, 1, true), weights[3] * 3));
-    EXPECT_EQ(made, 0) << "the stack has it";
-    constant.release();
-    EXPECT_TRUE(at::equal(stacked, (weights * 3).narrow(0, 1, 2))) << "somebody looks into the stack";
-  }
+  const Constant constant(weights.sizes(), weights.options(), make_member);
+  const SharedConstants sharing(kMembers);
+  const auto make = [&](const ConstantPart& part) {
+    return shared_constant(part, "twice", [](const at::Tensor& some) { return some * 2; });
+  };
+  EXPECT_EQ(made, 0);
+  const auto all = make({constant, 0, kMembers});
+  EXPECT_TRUE(at::equal(all, weights * 3 * 2));
+  EXPECT_TRUE(make({constant, 1, 2}).is_alias_of(all));
+  EXPECT_EQ(made, kMembers) << "each is made once";
+  EXPECT_EQ(constant.stack().storage().nbytes(), 0U) << "they were stacked";
+  EXPECT_TRUE(at::equal(ConstantPart(constant, 1, 3).member(2), weights[3] * 3));
+  const auto stacked = constant.part(1, 2, false);
+  EXPECT_TRUE(at::equal(stacked, (weights * 3).narrow(0, 1, 2)));
+  constant.settle();
+  made = 0;
+  EXPECT_TRUE(at::equal(constant.part(3, 1, true), weights[3] * 3));
+  EXPECT_EQ(made, 0) << "the stack has it";
+  constant.release();
+  EXPECT_TRUE(at::equal(stacked, (weights * 3).narrow(0, 1, 2))) << "somebody looks into the stack";
 }
 
 // What oneDNN packs cannot be divided among members.
