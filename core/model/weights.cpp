@@ -1,6 +1,7 @@
 // The members' tensors as the wide model keeps them: once where they are the same, stacked while programs
 // read them so.
 #include <ATen/ATen.h>
+#include <ATen/MemoryOverlap.h>
 
 #include <algorithm>
 #include <set>
@@ -8,6 +9,7 @@
 
 #include "core/ir/compare.h"
 #include "core/model/wide_model.h"
+#include "formats/error.h"
 
 namespace wide {
 namespace {
@@ -83,6 +85,21 @@ void WideModel::settle_weights() {
 // What the caller's modules write into theirs changes no later reset().
 void WideModel::own_buffer(const std::string& fqn) {
   for (auto& member : members_) member.tensors[fqn] = member.tensors.at(fqn).clone();
+}
+
+// A pass writes the buffer, and the graph does not say that another tensor would change with it.
+void WideModel::refuse_overlaps(const std::string& written) const {
+  for (const auto& member : members_) {
+    const auto& buffer = member.tensors.at(written);
+    for (const auto& input : captured_.inputs) {
+      if (input.kind == InputKind::kUser || input.target == written) continue;
+      const auto& other = member.tensors.at(input.target);
+      if (at::get_overlap_status(buffer, other) != at::MemOverlapStatus::Partial) continue;
+      throw Error("widen", "member '" + member.name + "': a pass writes the buffer '" + written +
+                               "', a part of whose memory '" + input.target +
+                               "' is; make that a view of it in forward()");
+    }
+  }
 }
 
 at::Tensor WideModel::initial_buffer(const std::string& fqn) const {

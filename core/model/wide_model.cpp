@@ -3,25 +3,17 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "core/aten/pages.h"
 #include "core/aten/torch_bridge.h"
 #include "core/aten/torch_error.h"
 #include "core/eager/interpreter.h"
 #include "core/eager/operators.h"
-#include "core/passes/canonicalize.h"
-#include "core/passes/functionalize.h"
-#include "core/passes/fuse.h"
-#include "core/passes/group.h"
-#include "core/passes/join_norms.h"
-#include "core/passes/optimize.h"
 #include "core/passes/placement.h"
 #include "core/passes/specialize.h"
 #include "core/run/listing.h"
 #include "core/strategy/member_fault.h"
 #include "core/strategy/sequential.h"
-#include "core/strategy/shared_constants.h"
 #include "formats/error.h"
 
 namespace wide {
@@ -189,153 +181,6 @@ void WideModel::make_room() {
   last_ = {};
   builds_.erase(std::min_element(builds_.begin(), builds_.end(),
                                  [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
-}
-
-Build WideModel::make_build(std::span<const ModelInput> inputs, const std::string& key) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto elapsed = [&] {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  };
-  const SharedConstants sharing(members());
-  Pipeline pipeline(options_.pipeline);
-  pipeline.run("capture", [&] { return captured_; });
-  Specialized specialized;
-  const auto placed = [&](Graph graph) { return placed_on(std::move(graph), device()); };
-  pipeline.run("specialize", [&] {
-    // Scalar inputs of the program come as tensors too; they are read once.
-    specialized = specialize(captured_, member_values(0, inputs, captured_));
-    return specialized.graph;
-  });
-  auto written = written_inputs(specialized);
-  auto functional = pipeline.run("functionalize", [&] {
-    try {
-      return placed(functionalize(specialized));
-    } catch (const Error&) {
-      // Always right, if not fast: the whole model as one call, member by member, which coverage() counts.
-      return placed(functionalize_whole(specialized));
-    }
-  });
-  auto canonical = pipeline.run("canonicalize", [&] { return placed(canonicalize(functional)); });
-
-  std::vector<ValueState> states;
-  std::vector<Constant> constants;
-  std::size_t user = 0;
-  for (const auto& input : canonical.inputs) {
-    if (input.kind == InputKind::kUser) {
-      states.push_back({inputs[user].mapped, false, inputs[user].mapped ? Layout::kFront : Layout::kShared});
-      ++user;
-      constants.emplace_back();
-      continue;
-    }
-    const bool changes =
-        std::any_of(canonical.outputs.begin(), canonical.outputs.end(), [&](const GraphOutput& output) {
-          return output.kind == OutputKind::kBufferMutation && output.target == input.target;
-        });
-    const bool is_first = changes && !state_.contains(input.target);
-    if (is_first && options_.borrowed) own_buffer(input.target);
-    const auto& value = weight(input.target);
-    if (changes) {
-      // A buffer that is written may differ per member from the second pass on.
-      states.push_back({true, false, Layout::kFront});
-      constants.emplace_back();
-      if (is_first) state_[input.target] = initial_buffer(input.target);
-    } else {
-      states.push_back({value.layout() != Layout::kShared, true, value.layout()});
-      constants.push_back(value);
-    }
-  }
-  const auto choice = choice_within_memory();
-  auto optimized = pipeline.run("optimize", [&] {
-    const auto range = [&](ValueId id) -> std::optional<std::pair<double, double>> {
-      for (std::size_t i = 0; i < constants.size(); ++i)
-        if (canonical.inputs[i].value == id && constants[i].is_given()) return constants[i].range();
-      return std::nullopt;
-    };
-    auto fused = placed(fuse(join_norms(optimize(canonical, states, choice, range), choice), choice));
-    return options_.mode == Mode::kEager ? fused : group(fused, states, choice);
-  });
-  const bool random = std::any_of(optimized.nodes.begin(), optimized.nodes.end(),
-                                  [](const Node& node) { return draws_random(node); });
-  pool_->trim();
-  const auto values = input_values(canonical, inputs);
-  auto parts_device = options_.device;
-  if (random) parts_device.record = nullptr;  // this thread changes streams between members
-  auto tuned_on = parts_device;
-  if (options_.mode < Mode::kReduceOverhead) tuned_on.record = nullptr;
-  const PlanRequest request{{optimized, states, constants, members(), options_.mode >= Mode::kReduceOverhead,
-                             options_.stacked, std::move(parts_device)},
-                            values,
-                            choice,
-                            random};
-  // What draws is timed as it will run, by streams that nobody else draws from.
-  std::optional<MemberStreams> trial;
-  std::optional<MemberStreams::Active> drawing;
-  if (random) drawing.emplace(&trial.emplace(seeds_, device()));
-  const double before = elapsed();
-  auto tuning_options = options_.tuning;
-  tuning_options.memory = weight_bytes();
-  Tuner tuner(*options_.costs, std::move(tuning_options), std::move(tuned_on));
-  auto planned = this->planned(request, key, tuner);
-  const double tuning = elapsed() - before;
-  drawing.reset();
-  settle_weights();
-  if (has_much_weight()) return_free_memory();  // what packing them left
-  pipeline.note("widen", elapsed(), [&] { return print(optimized, planned.plan); });
-  pipeline.note("compile", elapsed(), [&] {
-    return std::to_string(planned.execution.instructions()) + " instructions; " +
-           describe(planned.schedule, members(), device()) + "\n" + listing(optimized, planned.plan);
-  });
-  return {std::move(specialized.graph),
-          std::move(written),
-          std::move(canonical),
-          std::move(optimized),
-          std::move(states),
-          std::move(planned),
-          pipeline.records(),
-          elapsed(),
-          tuning,
-          random};
-}
-
-PlannedExecution WideModel::planned(const PlanRequest& request, const std::string& key, Tuner& tuner) {
-  if (options_.plan) {
-    auto restored = restore(request, *options_.plan);
-    tell_stand_ins(restored.plan);
-    return restored;
-  }
-  if (const auto before = plans_.find(key); before != plans_.end()) {
-    auto plan = before->second;
-    if (plan.members != members()) {
-      const auto chunk = plan.schedule.chunk;
-      if (chunk == plan.members || members() % chunk != 0) plan.schedule = {.chunk = members()};
-      plan.members = members();
-      plan.rest.clear();
-    }
-    try {
-      auto restored = restore(request, plan);
-      tell_stand_ins(restored.plan);
-      return restored;
-    } catch (const Error& error) {
-      // Weights that were the same for all members are no more, or the other way round: another graph.
-      plans_.erase(before);
-      if (options_.warn) options_.warn(std::string("another plan is made: ") + error.what());
-    }
-  }
-  return plan_execution(request, tuner, *pool_);
-}
-
-void WideModel::tell_stand_ins(const Plan& plan) {
-  std::int64_t nodes = 0;
-  std::string strategy, reason;
-  for (const auto& node : plan.nodes) {
-    if (node.refusals.empty()) continue;
-    ++nodes;
-    strategy = node.refusals.back().strategy, reason = node.refusals.back().reason;
-  }
-  if (nodes == 0 || !options_.warn) return;
-  options_.warn("the plan's strategy '" + strategy + "' cannot run here for " + std::to_string(nodes) +
-                (nodes == 1 ? " node" : " nodes") + ", which another runs: " + reason);
-  options_.warn = {};
 }
 
 void WideModel::replace_members(std::vector<Member> members) {

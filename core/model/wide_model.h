@@ -188,10 +188,18 @@ class WideModel {
   void make_room();
   bool has_much_weight() const;
   StrategyChoice choice_within_memory() const;
+  /// What the planner knows of a graph's inputs, in order.
+  struct Held {
+    std::vector<ValueState> states;
+    std::vector<Constant> constants;  ///< none for what a pass is given, or writes
+  };
   Build make_build(std::span<const ModelInput> inputs, const std::string& key);
+  Held hold_inputs(const Graph& canonical, std::span<const ModelInput> inputs);
+  /// By the plan that the caller or an earlier build gives for inputs of this key, else by a new one.
+  PlannedExecution planned(const Graph& optimized, const Held& held, const StrategyChoice& choice,
+                           std::span<const WideTensor> values, const std::string& key);
+  std::optional<PlannedExecution> restored_plan(const PlanRequest& request, const std::string& key);
   void check_members() const;
-  /// The plan that the caller or an earlier build gives for inputs of this key, else a new one.
-  PlannedExecution planned(const PlanRequest& request, const std::string& key, Tuner& tuner);
   std::vector<WideTensor> input_values(const Graph& graph, std::span<const ModelInput> inputs) const;
   const Constant& weight(const std::string& fqn);
   void settle_weights();
@@ -200,6 +208,7 @@ class WideModel {
   /// One pass; a fault of one member names it.
   std::vector<ExecutionOutput> run_named(const Build& built, std::span<const ModelInput> inputs);
   void own_buffer(const std::string& fqn);
+  void refuse_overlaps(const std::string& written) const;
   at::Tensor initial_buffer(const std::string& fqn) const;
   Graph captured_;
   std::vector<Member> members_;
