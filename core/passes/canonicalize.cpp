@@ -30,9 +30,10 @@ std::int64_t dimension_rank(const Graph& graph, const Node& node) {
   return rank + (adds ? 1 : 0);
 }
 
-// Only for operators that somebody here knows: an unknown one may count its dimensions in another way.
+// Only for operators that somebody here knows: an unknown one may count its dimensions in another way, as
+// does _weight_norm, to which -1 is all of them.
 bool knows_dimensions(const Node& node) {
-  return has_canonical_rule(node.op) || find_primitive(node.op);
+  return node.op != "aten._weight_norm.default" && (has_canonical_rule(node.op) || find_primitive(node.op));
 }
 
 void wrap_dimensions(const Graph& graph, Node& node) {

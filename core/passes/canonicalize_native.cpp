@@ -161,6 +161,20 @@ bool copy(const CanonicalContext& c) {
   return true;
 }
 
+// self, mask, value: a number of each member's own has an axis of members beside it, which masked_fill
+// refuses.
+bool masked_fill(const CanonicalContext& c) {
+  if (!c.node.arguments[2].ref()) return false;
+  auto value = at(c, 2);
+  auto type = c.operand_type(2);
+  if (const auto to = c.result_type().dtype; type.dtype != to) {
+    type.dtype = to;
+    value = {ValueRef{c.rewriter.emit("aten.to.dtype", {value, {to}, {false}, {false}, {}}, type, "filled",
+                                      c.node.module_path)}};
+  }
+  return replace_only_result(c, "aten.where.self", {at(c, 1), value, at(c, 0)});
+}
+
 // In evaluation mode the slope is the middle of its range. self, lower, upper, training
 bool rrelu(const CanonicalContext& c) {
   const auto bound = [&](std::size_t index) {
@@ -172,13 +186,14 @@ bool rrelu(const CanonicalContext& c) {
   return replace_only_result(c, "aten.leaky_relu.default", {at(c, 0), {(bound(1) + bound(2)) / 2}});
 }
 
-// v · (g / |v|), the norm over all axes but `dim`.
+// v · (g / |v|), the norm over all axes but `dim`; over all where that is -1 (ATen's norm_except_dim).
 bool weight_norm(const CanonicalContext& c) {
   if (!c.node.arguments[0].ref() || !c.node.arguments[1].ref()) return false;
   auto type = c.operand_type(0);
+  const auto dim = c.integer(2) < -1 ? c.integer(2) + type.rank() : c.integer(2);
   Argument::List axes;
   for (std::int64_t i = 0; i < type.rank(); ++i) {
-    if (i == c.integer(2)) continue;
+    if (i == dim) continue;
     axes.push_back({i});
     type.shape[static_cast<std::size_t>(i)] = 1;
   }
@@ -206,6 +221,7 @@ const std::unordered_map<std::string_view, NativeRule>& native_rules() {
       {"aten._adaptive_avg_pool3d.default", adaptive_average},
       {"aten.native_dropout.default", native_dropout},
       {"aten.copy.default", copy},
+      {"aten.masked_fill.Tensor", masked_fill},
       {"aten.rrelu.default", rrelu},
       {"aten._weight_norm.default", weight_norm},
       {"aten.hstack.default", beside},

@@ -143,6 +143,23 @@ bool split(const CanonicalContext& c) {
   return true;
 }
 
+// Parts between indices, which need not grow: each begins at the index before its own, as slices count them.
+bool split_at(const CanonicalContext& c) {
+  const auto dim = c.integer(2), extent = c.operand_type(0).shape[static_cast<std::size_t>(dim)];
+  const auto indices = c.integers(1);
+  for (std::size_t i = 0; i < c.node.results.size(); ++i) {
+    if (c.node.results[i] < 0) continue;
+    const auto type = c.type(c.node.results[i]);
+    auto start = i == 0 ? 0 : indices[i - 1];
+    start = std::clamp<std::int64_t>(start < 0 ? start + extent : start, 0, extent);
+    const auto end = start + type.shape[static_cast<std::size_t>(dim)];
+    bind_result(c, i,
+                c.rewriter.emit("aten.slice.Tensor", {self(c), {dim}, {start}, {end}, {std::int64_t{1}}},
+                                type, result_name(c, i), c.node.module_path));
+  }
+  return true;
+}
+
 bool unbind(const CanonicalContext& c) {
   for (std::size_t i = 0; i < c.node.results.size(); ++i) {
     if (c.node.results[i] < 0) continue;
@@ -285,7 +302,7 @@ const std::unordered_map<std::string_view, Rule>& rules() {
       {"aten.split_with_sizes.default", split},
       {"aten.chunk.default", split},
       {"aten.tensor_split.sections", split},
-      {"aten.tensor_split.indices", split},
+      {"aten.tensor_split.indices", split_at},
       {"aten.unbind.int", unbind},
       {"aten.slice.Tensor", slice},
       {"aten.narrow.default", narrow},

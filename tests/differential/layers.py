@@ -316,7 +316,7 @@ add(lambda g: f"{g.layer(f'torch.nn.BatchNorm{(x := g.f(least=3, most=5, dtype=g
     lambda g: f"{g.layer('torch.nn.Bilinear(3, 4, 2)')}({g.new(shape=(2, 3), dtype=g.main)}, {g.new(shape=(2, 4), dtype=g.main)})",
     lambda g: f"{g.layer('torch.nn.EmbeddingBag(7, 3, mode=' + repr(g.of('sum', 'mean')) + ')')}({g.index(7, (3, 2))})",
     lambda g: f"{g.layer(f'torch.nn.Dropout({g.of(0.0, 0.3, 0.5)})')}({g.f(dtype=g.main)})",
-    lambda g: f"{g.layer(f'torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear({(x := g.f(least=1, dtype=g.main)).shape[-1]}, 3))')}({x})",
+    lambda g: f"{g.layer(f'torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear({(x := g.f(least=1, dtype=g.main)).shape[-1]}, 3), dim={g.of(0, 1, -1, -2, None)})')}({x})",
     lambda g: f"{g.layer(f'torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear({(x := g.f(rank=2, dtype=g.main)).shape[-1]}, 3))')}({x})", weight=1.5)
 add(lambda g: f"F.prelu({(x := g.f(least=2))}, {g.weight(g.of(1, x.shape[1]), dtype=x.dtype)})",
     lambda g: f"F.dropout({g.f()}, 0.4, training=self.training)",
