@@ -59,10 +59,23 @@ class Folder {
     return argument.is_none() || (ref && states_[static_cast<std::size_t>(ref->id)].constant);
   }
 
+  // The user names a strategy for the norm. A strategy that no norm has, by the name of the result, is for
+  // the layer that the norm is folded into: that is what has this name then.
+  bool must_stay(const Node& norm) const {
+    const auto* primitive = find_primitive(norm.op);
+    const auto wanted = wanted_strategy(choice_, graph_, norm, primitive);
+    const bool by_result = choice_.by_value.contains("%" + value(norm.results[0]).name);
+    const bool is_its_own = wanted.name == kAuto ||
+                            (primitive && std::ranges::any_of(primitive->strategies, [&](const auto& one) {
+                               return one.name == wanted.name;
+                             }));
+    return wanted.must && (!by_result || is_its_own);
+  }
+
   // The layer that `node`, a batch norm, can be folded into.
   const Node* layer_before(const Node& node) const {
     if (node.op != "aten.batch_norm.default" || node.arguments[kTraining] != Argument{false}) return nullptr;
-    if (wanted_strategy(choice_, graph_, node, find_primitive(node.op)).must) return nullptr;
+    if (must_stay(node)) return nullptr;
     const auto* input = node.arguments[kInput].ref();
     if (!input) return nullptr;
     const auto id = static_cast<std::size_t>(input->id);

@@ -320,6 +320,25 @@ TEST(Folding, IsNotDoneWhereTheUserNamesAStrategyForTheNorm) {
   }
 }
 
+TEST(Folding, AStrategyThatNoNormHasIsForTheLayerThatHasItsName) {
+  const auto architecture = convnet();
+  const auto inputs = wide_inputs(architecture, kOddMembers);
+  auto plain = wide_model(architecture, kOddMembers);
+  const auto& before = plain.build(inputs);
+  const auto conv = std::ranges::find(before.optimized.nodes, "aten.conv2d.default", &Node::op);
+  ASSERT_NE(conv, before.optimized.nodes.end());
+  const auto name = before.optimized.values[static_cast<std::size_t>(conv->results[0])].name;
+  for (const std::string strategy : {"im2col", "sequential"}) {
+    BuildOptions options;
+    add_choice(options.strategies, "%" + name + "=" + strategy);
+    auto model = wide_model(architecture, kOddMembers, options);
+    const auto& built = model.build(inputs);
+    EXPECT_EQ(ops(built.optimized), ops(before.optimized)) << strategy;
+    const auto at = static_cast<std::size_t>(conv - before.optimized.nodes.begin());
+    EXPECT_EQ(built.plan().nodes[at].strategy, strategy);
+  }
+}
+
 TEST(Choice, SeveralStandInOneText) {
   StrategyChoice choice;
   add_choice(choice, "wide+conv2d=grouped+%conv2d_1=sequential");
