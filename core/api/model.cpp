@@ -35,9 +35,11 @@ std::vector<wide::ModelInput> inputs_of(std::span<const Input> given) {
   return inputs;
 }
 
-/// The same memory as a tensor that autograd may save: passes run in inference mode.
-at::Tensor ordinary(const at::Tensor& tensor) {
-  if (!tensor.is_inference() || c10::InferenceMode::is_enabled()) return tensor;
+/// The same memory as a tensor that autograd may save: passes run in inference mode. Conjugation and negation
+/// that were put off are carried out, since they are no part of the memory.
+at::Tensor ordinary(const at::Tensor& given) {
+  if (!given.is_inference() || c10::InferenceMode::is_enabled()) return given;
+  const auto tensor = given.resolve_conj().resolve_neg();
   auto result = at::detail::make_tensor<c10::TensorImpl>(
       c10::Storage(tensor.storage()), c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.dtype());
   auto* impl = result.unsafeGetTensorImpl();
@@ -110,7 +112,6 @@ class WideModel::State {
 
   const wide::Build& build(std::span<const wide::ModelInput> inputs) {
     if (is_ready(inputs)) return model.build(inputs);
-    cancelled = false;
     const wide::KeptGenerator kept(at::kCPU);  // measuring draws operands
     model.build(inputs);
     if (validate) {
@@ -145,6 +146,7 @@ class WideModel::State {
                           "not live on in it; make the model in this process, or start processes by 'spawn'");
       }
       const std::lock_guard lock(mutex);
+      cancelled = false;  // what was cancelled is over
       // A model computes in its own types: what kernels a plan chose does not decide which of its products
       // an autocast around the call would turn into others.
       const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);

@@ -9,7 +9,7 @@ class Architecture:
     """What every member is held against."""
 
     def __init__(self, trace, model, args, kwargs, dynamic_shapes, name):
-        self.program, self.dynamic_shapes, self.name = Program(trace.data), dynamic_shapes, name
+        self.program, self.dynamic_shapes, self.name = Program(trace.data, trace.out_spec), dynamic_shapes, name
         self.args, self.kwargs = args, kwargs
         self.signature = _members.signature(model)
         self.skeleton = _members.skeleton(model)
@@ -52,7 +52,7 @@ class Architecture:
         elif own is not None and self.signature is not None:
             hint = f" ({_members.first_difference(self.signature, own)})"
         trace = export(model, self.args, self.kwargs, self.dynamic_shapes, place)
-        other = Program(trace.data)
+        other = Program(trace.data, trace.out_spec)
         with translating():
             difference = ops.difference(self.program.data, other.data, name)
         if not difference and (other.out_spec != self.program.out_spec or other.in_spec != self.program.in_spec):

@@ -81,13 +81,14 @@ class Fleet:
             if missing or unknown:
                 what = f"lacks '{missing[0]}'" if missing else f"has '{unknown[0]}', which the model lacks"
                 raise Error("load", f"the state dict {what}; give one of all members, or strict=False", "state_dict")
-        given = {name: tensor for name, tensor in state_dict.items() if name in known}
-        for name, tensor in given.items():
+        for name, tensor in state_dict.items():
+            if name not in known:
+                continue
             wanted = (len(self), *known[name].shape)
             if tuple(tensor.shape) != wanted:
                 raise Error("load", f"tensor '{name}': is {list(tensor.shape)}, the members' is {list(wanted)}; give one of all members", name)
-        brought = [{name: given[name][i].detach().clone() if name in given else own[name] for name in self._kept()}
-                   for i, own in enumerate(members)]
+        given = self._read(state_dict)
+        brought = [{name: given[name][i] if name in given else own[name] for name in self._kept()} for i, own in enumerate(members)]
         self._replace(self.names, [-1] * len(self), brought)
         self._sources = [None] * len(self)
 
@@ -108,12 +109,11 @@ class Fleet:
         """Takes a state dict in place of a member's weights, by the plans that there are. Names it lacks stay as they were."""
         i = self._index(member)
         tensors = self._tensors(i)
-        weights = self._weights()
         unknown = [name for name in state_dict if name not in self._with_ties(tensors)]
         if unknown:
             raise Error("load", f"member '{self.names[i]}': has '{unknown[0]}', which the model lacks; give a state dict of one member", self.names[i])
         own = {name: tensors[name] for name in self._kept()}
-        own.update({name: state_dict[name].detach().clone() for name in weights if name in state_dict})
+        own.update(self._read(state_dict))
         self._replace(self.names, [-1 if k == i else k for k in range(len(self))], [own])
         self._sources[i] = None
 
@@ -167,6 +167,13 @@ class Fleet:
         self._constants("unpack")
         return [_members.with_tensors(self._skeleton, self._tensors(i)) for i in range(len(self))]
 
+    def _read(self, state_dict):
+        """Copies of those weights that a state dict has, by the names that the graph reads; of tied ones it may have any."""
+        places = {} if self._skeleton is None else {name: id(tensor) for name, tensor in _members.named_tensors(self._skeleton).items()}
+        tied = {places[name]: tensor for name, tensor in state_dict.items() if name in places}
+        found = {name: state_dict[name] if name in state_dict else tied.get(places.get(name)) for name in self._weights()}
+        return {name: tensor.detach().clone() for name, tensor in found.items() if tensor is not None}
+
     def _weights(self):
         return self._architecture.weights if self._architecture else self._program.weights
 
@@ -182,10 +189,11 @@ class Fleet:
             if self._architecture is None:
                 raise Error("usage", "a model of files takes members as state dicts", "model")
             return self._architecture.take(model, name)
-        lacking = [weight for weight in self._weights() if weight not in model]
+        given = self._read(model)
+        lacking = [weight for weight in self._weights() if weight not in given]
         if lacking:
             raise Error("load", f"member '{name}' lacks the tensor '{lacking[0]}'; give a state dict of one member", name)
-        return {weight: model[weight] for weight in self._weights()} | self._constants(f"member '{name}'")
+        return given | self._constants(f"member '{name}'")
 
     def _replace(self, names, kept, brought):
         fqns = list(brought[0]) if brought else []

@@ -10,6 +10,10 @@ def axes(in_dims, kwargs_in_dims, args, kwargs):
     dims = []
     for argument, dim in zip(args, _prefix(in_dims, args, "in_dims")):
         dims += _spread(dim, argument)
+    unknown = [name for name in kwargs_in_dims or {} if name not in kwargs]
+    if unknown:
+        raise Error("usage", f"kwargs_in_dims names '{unknown[0]}', which the example's keyword arguments ({', '.join(kwargs) or 'none'}) lack; "
+                             "name one of these", "kwargs_in_dims")
     for name, argument in kwargs.items():
         dims += _spread((kwargs_in_dims or {}).get(name), argument)
     leaves = pytree.tree_leaves((args, kwargs))
@@ -40,7 +44,9 @@ def _spread(dim, argument):
     leaves, spec = pytree.tree_flatten(argument)
     if dim is None or isinstance(dim, int):
         return [dim if isinstance(leaf, torch.Tensor) else None for leaf in leaves]
-    dims, own = pytree.tree_flatten(dim, is_leaf=lambda leaf: leaf is None)
-    if own != spec and len(dims) != len(leaves):
-        raise Error("usage", f"in_dims has {own} where the argument is {spec}; give an int or None for each leaf", "in_dims")
+    dims = pytree._broadcast_to_and_flatten(dim, spec)  # as torch.vmap does
+    if dims is None:
+        own = " ".join(str(pytree.tree_structure(dim)).split())
+        raise Error("usage", f"in_dims has {own} where the argument is {' '.join(str(spec).split())}; give an int or None for it, or for each part "
+                             "of it", "in_dims")
     return dims

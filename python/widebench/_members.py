@@ -1,4 +1,5 @@
 """Modules as members: what they are made of, whether they are of one architecture, copies of them."""
+import collections
 import copy
 import enum
 import functools
@@ -11,8 +12,11 @@ from ._errors import Error
 
 _OWN = {"_parameters", "_buffers", "_modules", "_non_persistent_buffers_set"}
 _FLAT = {"_flat_weights", "_flat_weight_refs"}  # of recurrent layers: their parameters once more
-_PLAIN = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.Size, torch.memory_format, torch.layout,
-          type, enum.Enum, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, torch._ops.OpOverload, torch._ops.OpOverloadPacket)
+# Of subclasses of the values and of the containers below the value is not all.
+_VALUES = (bool, int, float, complex, str, bytes)
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+_SINGLE = (type(None), torch.dtype, torch.device, torch.Size, torch.memory_format, torch.layout, type, enum.Enum, types.FunctionType,
+           types.BuiltinFunctionType, types.ModuleType, torch._ops.OpOverload, torch._ops.OpOverloadPacket)
 
 
 class _Unknown(Exception):
@@ -30,10 +34,10 @@ def signature(module):
     def tensor(value):
         if type(value) not in (torch.Tensor, torch.nn.Parameter):
             raise _Unknown
-        return (tensors.setdefault(id(value), len(tensors)), value.shape, value.dtype, value.requires_grad, value.device)
+        return (tensors.setdefault(id(value), len(tensors)), value.shape, value.stride(), value.dtype, value.requires_grad, value.device)
 
     def of(value, depth=0):
-        if isinstance(value, _PLAIN):
+        if type(value) in _VALUES or isinstance(value, _SINGLE):
             return (type(value), repr(value) if isinstance(value, float) else value)  # repr: nan is equal, -0.0 is not 0.0
         if depth > 20:
             raise _Unknown
@@ -44,17 +48,17 @@ def signature(module):
             return ("again", seen[id(value)])
         seen[id(value)] = len(seen)
         keep.append(value)
-        if isinstance(value, (list, tuple)):
+        if type(value) in (list, tuple) or isinstance(value, tuple) and hasattr(value, "_fields") and not hasattr(value, "__dict__"):
             return (type(value), tuple(of(item, depth + 1) for item in value))
-        if isinstance(value, dict):
+        if type(value) in (dict, collections.OrderedDict):
             return (type(value), tuple((of(key, depth + 1), of(item, depth + 1)) for key, item in value.items()))
-        if isinstance(value, (set, frozenset)):
+        if type(value) in (set, frozenset):
             return (type(value), frozenset(of(item, depth + 1) for item in value))
         if isinstance(value, functools.partial):
             return (functools.partial, of(value.func, depth + 1), of(value.args, depth + 1), of(value.keywords, depth + 1))
         if isinstance(value, torch.nn.Module):
             raise _Unknown  # a module outside of the tree
-        if type(value).__module__ == "builtins" or not hasattr(value, "__dict__") or hasattr(type(value), "__slots__"):
+        if isinstance(value, (*_VALUES, *_CONTAINERS)) or type(value).__module__ == "builtins" or not hasattr(value, "__dict__") or hasattr(type(value), "__slots__"):
             raise _Unknown
         return (type(value), of(vars(value), depth + 1))
 
@@ -137,7 +141,7 @@ def bring(module, weights, place):
 def skeleton(module):
     """A copy of the module without numbers: its parameters and buffers lie on the meta device."""
     memo = {}
-    for tensor in list(module.parameters()) + list(module.buffers()):
+    for tensor in named_tensors(module).values():
         empty = torch.empty_like(tensor, device="meta")
         memo[id(tensor)] = (torch.nn.Parameter(empty, requires_grad=tensor.requires_grad)
                             if isinstance(tensor, torch.nn.Parameter) else empty)

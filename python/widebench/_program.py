@@ -56,6 +56,7 @@ class Trace(NamedTuple):
 
     data: bytearray  #: a .pt2 without weights
     constants: dict[str, torch.Tensor]  #: tensors by name that are neither parameters nor buffers
+    out_spec: pytree.TreeSpec | None  #: what the module returns, where the file cannot say it
     found: set[str]  #: those of them that were there before the trace, in an attribute, a closure, a cache or the globals of a file
 
 
@@ -65,19 +66,56 @@ def export(module, args, kwargs, dynamic_shapes, place):
 
 
 def _export(module, args, kwargs, dynamic_shapes, place):
+    args, kwargs = _each_its_own(args, kwargs)
     try:
         program = torch.export.export(module, args, kwargs or None, dynamic_shapes=dynamic_shapes, strict=False)
         if any(getattr(node.target, "__module__", "") == "torch._functorch.predispatch" for node in program.graph.nodes):
             program = program.run_decompositions({})  # a file cannot hold the marks that torch.vmap leaves in 2.11
         names = program.graph_signature.inputs_to_lifted_tensor_constants
         constants = {name: program.constants[name] for name in names.values()}
-        return Trace(_saved(program), constants, _found(program, names))
+        signature = program.module_call_graph[0].signature
+        out_spec = signature.out_spec if _has_return_type(signature.out_spec) else None
+        if out_spec is not None:
+            signature.out_spec = _with_tuples(out_spec)
+        return Trace(_saved(program), constants, out_spec, _found(program, names))
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
         kinds = ("dataclass", "pytree", "serialized_type_name")
         advice = ("register the class with torch.export.register_dataclass(…, serialized_type_name=\"a name\")"
                   if any(kind in str(error) for kind in kinds) else "see torch.export's notes on what it can trace")
         raise Error("export", f"{place}: torch.export refuses the model ({lines[0].strip()}); {advice}", place) from error
+
+
+_RETURN_TYPES = frozenset(torch.return_types.all_return_types)  # of topk() and the like: named tuples that have no name in files
+
+
+def _children(spec):
+    return spec.children() if callable(getattr(spec, "children", None)) else spec.children_specs
+
+
+def _has_return_type(spec):
+    return spec.type in _RETURN_TYPES or any(map(_has_return_type, _children(spec)))
+
+
+def _with_tuples(spec):
+    """The tree with a tuple in the place of each of these."""
+    made = pytree.tree_unflatten([0] * spec.num_leaves, spec)
+    return pytree.tree_structure(pytree.tree_map(lambda part: tuple(part) if type(part) in _RETURN_TYPES else part, made,
+                                                 is_leaf=lambda part: type(part) in _RETURN_TYPES))
+
+
+def _each_its_own(args, kwargs):
+    """One tensor that stands at several places is copied: code that asks `query is key` would be traced for such calls alone."""
+    seen = set()
+
+    def own(leaf):
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        again = id(leaf) in seen
+        seen.add(id(leaf))
+        return leaf.detach().clone().requires_grad_(leaf.requires_grad) if again else leaf
+
+    return pytree.tree_map(own, (args, kwargs))
 
 
 def _found(program, names):
@@ -103,44 +141,54 @@ def _thin(tensor):
     return torch.nn.Parameter(thin, requires_grad=tensor.requires_grad) if isinstance(tensor, torch.nn.Parameter) else thin
 
 
+_FUNCTIONS = {"Integer": lambda a: a, "Float": float, "Add": lambda *terms: sum(terms[1:], terms[0]), "Mul": lambda *factors: math.prod(factors),
+              "Pow": lambda a, b: a ** b, "FloorDiv": lambda a, b: a // b, "CleanDiv": lambda a, b: a // b, "IntTrueDiv": lambda a, b: a / b,
+              "FloatTrueDiv": lambda a, b: a / b, "Mod": lambda a, b: a % b, "PythonMod": lambda a, b: a % b, "CeilDiv": lambda a, b: -(-a // b),
+              "CeilToInt": lambda a: math.ceil(a), "ToFloat": torch.sym_float, "Max": torch.sym_max, "Min": torch.sym_min}
+
+
 class _Sizes:
-    """Sizes as a program has them, computed from the sizes of inputs. Expressions are data: a few functions, no more."""
+    """Numbers as a program has them, computed from the sizes of inputs. Expressions are data: a few functions, no more."""
 
     def __init__(self, inputs, tensors):
-        self._values, self._unsolved = {}, []
+        self._values = {}
         for meta, tensor in zip(inputs, tensors):
             for size, actual in zip(meta["sizes"], tensor):
                 if "as_expr" in size:
-                    tree = ast.parse(size["as_expr"]["expr_str"], mode="eval").body
+                    tree = _tree(size)
                     if isinstance(tree, ast.Call) and tree.func.id == "Symbol":
                         self._values.setdefault(tree.args[0].value, actual)
 
     def __call__(self, size):
-        return size["as_int"] if "as_int" in size else self._evaluate(ast.parse(size["as_expr"]["expr_str"], mode="eval").body)
+        return self._evaluate(_tree(size)) if "as_expr" in size else next(iter(size.values()))
+
+    def knows(self, size):
+        """Whether the sizes of inputs say all of it."""
+        return "as_expr" not in size or all(
+            not isinstance(part, ast.Call) or (part.args[0].value in self._values if part.func.id == "Symbol" else part.func.id in _FUNCTIONS)
+            for part in ast.walk(_tree(size)))
 
     def _evaluate(self, tree):
         if isinstance(tree, ast.Constant):
             return tree.value
         if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
             return -self._evaluate(tree.operand)
-        if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
-            raise Error("run", f"the size {ast.unparse(tree)} depends on data; call the wide model outside of torch.compile")
-        name = tree.func.id
-        if name == "Symbol":
-            if tree.args[0].value not in self._values:
-                raise Error("run", f"the size {tree.args[0].value} depends on data; call the wide model outside of torch.compile")
+        name = tree.func.id if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) else ""
+        if name == "Symbol" and tree.args[0].value in self._values:
             return self._values[tree.args[0].value]
-        given = [self._evaluate(argument) for argument in tree.args]
-        if name == "Add":
-            return sum(given[1:], given[0])
-        if name == "Mul":
-            return math.prod(given)
-        functions = {"Integer": lambda a: a, "Pow": lambda a, b: a ** b, "FloorDiv": lambda a, b: a // b, "CleanDiv": lambda a, b: a // b,
-                     "Mod": lambda a, b: a % b, "PythonMod": lambda a, b: a % b, "CeilDiv": lambda a, b: -(-a // b),
-                     "CeilToInt": lambda a: math.ceil(a), "Max": torch.sym_max, "Min": torch.sym_min}
-        if name not in functions:
-            raise Error("run", f"the size {ast.unparse(tree)} is not known here; call the wide model outside of torch.compile")
-        return functions[name](*given)
+        if name not in _FUNCTIONS:
+            raise Error("run", f"the size {ast.unparse(tree)} depends on data; call the wide model outside of torch.compile")
+        return _FUNCTIONS[name](*map(self._evaluate, tree.args))
+
+
+def _tree(size):
+    return ast.parse(size["as_expr"]["expr_str"], mode="eval").body
+
+
+def _constant(argument):
+    """What stands in a program for a value that is no tensor. JSON has no words for infinities and nan: they are text."""
+    kind, value = next(iter(argument.items()))
+    return None if kind == "as_none" else float(value) if kind == "as_float" else value
 
 
 class Program:
@@ -156,7 +204,7 @@ class Program:
         Of ``(args, kwargs)`` and of what the model returns.
     """
 
-    def __init__(self, data):
+    def __init__(self, data, out_spec=None):
         self.data = torch.frombuffer(data, dtype=torch.uint8)  # not numpy's way, which torch does without
         try:
             archive = zipfile.ZipFile(io.BytesIO(data))
@@ -165,20 +213,20 @@ class Program:
             module = json.loads(archive.read(name))["graph_module"]
             signature = module["module_call_graph"][0]["signature"]
             self.in_spec = pytree.treespec_loads(signature["in_spec"])
-            self.out_spec = pytree.treespec_loads(signature["out_spec"])
-            children = self.in_spec.children() if callable(getattr(self.in_spec, "children", None)) else self.in_spec.children_specs
-            self._keywords = list(children[1].context)
+            self.out_spec = out_spec or pytree.treespec_loads(signature["out_spec"])
+            self._keywords = list(_children(self.in_spec)[1].context)
         except (StopIteration, KeyError, IndexError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise Error("load", f"this is no program of torch.export.save ({error}); export the model again") from error
         graph, specs = module["graph"], module["signature"]
-        tensors, self._numbers = graph["tensor_values"], graph["sym_int_values"]
+        tensors = graph["tensor_values"]
+        self._numbers = {name: number for kind in ("sym_int_values", "sym_float_values", "sym_bool_values") for name, number in graph.get(kind, {}).items()}
         self.weights, self.weight_dtypes, self._leaves = [], set(), []
         for spec in specs["input_specs"]:
             kind, value = next(iter(spec.items()))
             if kind == "user_input":
                 self._leaves.append(tensors[value["arg"]["as_tensor"]["name"]] if "as_tensor" in value["arg"] else None)
             elif kind == "constant_input":
-                self._leaves.append(("constant", next(iter(value["value"].values())) if "as_none" not in value["value"] else None))
+                self._leaves.append(("constant", _constant(value["value"])))
             else:
                 name = value.get(kind + "_name")
                 if name is not None and kind != "custom_obj":
@@ -186,19 +234,23 @@ class Program:
                     self.weight_dtypes.add(_DTYPES.get(tensors[value["arg"]["name"]]["dtype"], torch.float32))
         self.persistent = {spec["buffer"]["buffer_name"]: spec["buffer"]["persistent"] for spec in specs["input_specs"] if "buffer" in spec}
         self._inputs = [leaf for leaf in self._leaves if isinstance(leaf, dict)]
-        self._outputs = []  # a tensor's meta, or a function of sizes
+        self._outputs = []  # a tensor's meta, ("size", a function of sizes), or (a constant,)
+        sizes = self._sizes([[0] * len(meta["sizes"]) for meta in self._inputs])
         for spec in specs["output_specs"]:
             if "user_output" not in spec:
                 continue
-            kind, value = next(iter(spec["user_output"]["arg"].items()))
+            argument = spec["user_output"]["arg"]
+            kind, value = next(iter(argument.items()))
             if kind == "as_tensor":
                 self._outputs.append(tensors[value["name"]])
-            elif kind == "as_none":
-                self._outputs.append((None,))
-            elif kind.startswith("as_sym_int"):
-                self._outputs.append(("size", self._numbers[value["as_name"]]) if "as_name" in value else (value["as_int"],))
+            elif kind.startswith("as_sym_"):
+                number = self._numbers[value["as_name"]] if "as_name" in value else value
+                if not sizes.knows(number):
+                    raise Error("load", f"output {len(self._outputs)} of the model is a number that its data decide (.item(), .tolist()), another for "
+                                        "each member; return it as a tensor", f"output.{len(self._outputs)}")
+                self._outputs.append(("size", number))
             else:
-                self._outputs.append((value,))
+                self._outputs.append((_constant(argument),))
         # A call with so many tensors, and nothing else, needs no flattening; -1: every call does.
         self.plain = len(self._leaves) if self.in_spec == pytree.tree_structure((("",) * len(self._leaves), {})) else -1
         self.plain = self.plain if len(self._inputs) == len(self._leaves) else -1
@@ -244,21 +296,25 @@ class Program:
                 if isinstance(output, dict):
                     results.append(next(answers))
                 elif output[0] == "size":
-                    sizes = sizes or self._sizes(tensors, mapped)
+                    sizes = sizes or self._sizes(_shapes(tensors, mapped))
                     results.append(sizes(output[1]))
                 else:
                     results.append(output[0])
         return self._built(results)
 
-    def _sizes(self, tensors, mapped):
-        return _Sizes(self._inputs, [tensor.shape[1:] if own else tensor.shape for tensor, own in zip(tensors, mapped)])
+    def _sizes(self, shapes):
+        return _Sizes(self._inputs, shapes)
 
     def fake_outputs(self, tensors, mapped, members):
         """Tensors of the shapes that a call gives, under tracing and of tensors without numbers, on the device meta."""
-        sizes = self._sizes(tensors, mapped)
+        sizes = self._sizes(_shapes(tensors, mapped))
         device = "meta" if any(tensor.device.type == "meta" for tensor in tensors) else "cpu"
         return [torch.empty([members, *map(sizes, meta["sizes"])], dtype=_DTYPES[meta["dtype"]], device=device)
                 for meta in self._outputs if isinstance(meta, dict)]
+
+
+def _shapes(tensors, mapped):
+    return [tensor.shape[1:] if own else tensor.shape for tensor, own in zip(tensors, mapped)]
 
 
 def _builder(spec, leaves):
@@ -278,4 +334,6 @@ def _line(spec):
 
 
 def _same_constant(given, traced):
+    if isinstance(traced, float):
+        return type(given) is float and repr(given) == repr(traced)  # nan is itself, -0.0 is not 0.0
     return type(given) is type(traced) and given == traced

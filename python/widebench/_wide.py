@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _forward = ops.forward.default
 # Outside of torch.compile, which knows operators only, also without the operator's own frame in Python.
 _forward_few = ops.forward_few.default._op
+_MOST_TRIES = 20
 _under_dynamo = torch.compiler.is_dynamo_compiling
 
 
@@ -103,6 +104,7 @@ class Wide(Fleet, torch.nn.Module):
         if self._moves is not None:
             tensors = [tensor.movedim(move, 0) if move else tensor for tensor, move in zip(tensors, self._moves)]
         if torch.compiler.is_compiling():
+            len(self.names)  # what is compiled for so many members is compiled anew for others
             results = _forward(self._handle, tensors, self._mapped, True)
         else:
             try:
@@ -126,18 +128,21 @@ class Wide(Fleet, torch.nn.Module):
         super().__setattr__(name, value)
 
     def _again(self, thrown, tensors):
-        error = translated(thrown)
-        if error is None:
-            raise thrown
-        if error.stage == "stale" and self.config.stale == "refresh":
-            self.refresh()
-        elif error.stage != "unbuilt":
-            raise error from None
-        self._prepare(tensors)
-        try:
-            return _forward(self._handle, tensors, self._mapped, False)
-        except RuntimeError as second:
-            raise translated(second) or second from None
+        """The call, once what `thrown` says is made good: there is no build yet, or weights were written."""
+        for _ in range(_MOST_TRIES):  # other threads may write, refresh or replace meanwhile
+            error = thrown if isinstance(thrown, Error) else translated(thrown)
+            if error is None:
+                raise thrown
+            if error.stage == "stale" and self.config.stale == "refresh":
+                self.refresh()
+            elif error.stage != "unbuilt":
+                raise error from None
+            try:
+                self._prepare(tensors)
+                return _forward(self._handle, tensors, self._mapped, False)
+            except RuntimeError as again:
+                thrown = again
+        raise error from None
 
     def _prepare(self, tensors, progress=None):
         """Builds for these inputs, unless there is a build."""

@@ -3,6 +3,8 @@ import dataclasses
 import unittest
 import warnings
 
+from torch.nn.utils import prune
+
 from support import close, net, nets, same_as_modules, torch, widebench
 
 FAST = "fast"
@@ -164,6 +166,27 @@ class Answers(unittest.TestCase):
                 close(self, got[i], module((pick(a, pair[0]), pick(b, pair[1])), pick(y, other)))
             self.assertTrue(wide.verify())
 
+    def test_in_dims_as_a_prefix(self):
+        class Nested(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(4, 4)
+
+            def forward(self, given, *, scale):
+                return self.layer(given["x"][0] + given["x"][1]) * given["by"] * scale
+
+        modules = [Nested() for _ in range(2)]
+        x, y, by, scale = torch.randn(2, 3, 4), torch.randn(2, 3, 4), torch.randn(3, 4), torch.randn(2)
+        wide = widebench.compile(modules, ({"x": (x[0], y[0]), "by": by},), {"scale": scale[0]}, config=FAST,
+                                 in_dims=({"x": 0, "by": None},), kwargs_in_dims={"scale": 0})
+        expected = [module({"x": (x[i], y[i]), "by": by}, scale=scale[i]) for i, module in enumerate(modules)]
+        torch.testing.assert_close(wide({"x": (x, y), "by": by}, scale=scale), torch.stack(expected).detach())
+        for in_dims, kwargs_in_dims, place in ((({"x": [0, 0, 0], "by": None},), {"scale": 0}, "in_dims"), (None, {"scales": 0}, "kwargs_in_dims")):
+            with self.assertRaises(widebench.Error) as caught:
+                widebench.compile(modules, ({"x": (x[0], y[0]), "by": by},), {"scale": scale[0]}, config=FAST, in_dims=in_dims,
+                                  kwargs_in_dims=kwargs_in_dims)
+            self.assertEqual(caught.exception.place, place)
+
     def test_dynamic_shapes(self):
         modules = nets(3)
         wide = widebench.compile(modules, (X,), dynamic_shapes=({0: torch.export.Dim("batch", min=2, max=64)},), config=FAST)
@@ -193,6 +216,103 @@ class Answers(unittest.TestCase):
         wide = widebench.compile(members, (x,))
         for i, member in enumerate(members):
             close(self, wide(x)[i], member(x))
+
+    def test_one_tensor_given_twice(self):
+        """Code that asks `query is key` is traced for tensors of their own."""
+        class Attention(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+
+            def forward(self, query, key, value):
+                return self.attention(query, key, value)[0]
+
+        modules = [Attention().eval() for _ in range(2)]
+        x, query, key, value = (torch.randn(2, 5, 8) for _ in range(4))
+        wide = widebench.compile(modules, (x, x, x), config=FAST)
+        for given in ((query, key, value), (x, x, x)):
+            torch.testing.assert_close(wide(*given), torch.stack([module(*given) for module in modules]).detach())
+
+    def test_numbers_among_inputs_and_outputs(self):
+        class Numbers(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(4, 4)
+
+            def forward(self, x, fill):
+                return self.layer(x).masked_fill(x > 0, fill), x.shape[0] / 2, float("-inf"), 1.5, -0.0, True, x.shape[0]
+
+        modules = [Numbers() for _ in range(2)]
+        for fill in (float("-inf"), float("inf"), float("nan"), 0.0):
+            x = torch.randn(5, 4)
+            wide = widebench.compile(modules, (x, fill), config=FAST, dynamic_shapes=({0: torch.export.Dim("rows", min=2)}, None))
+            for rows in (5, 8):
+                x = torch.randn(rows, 4)
+                answer, *numbers = wide(x, fill)
+                torch.testing.assert_close(answer, torch.stack([module(x, fill)[0] for module in modules]).detach(), equal_nan=True)
+                self.assertEqual(repr(numbers), repr([rows / 2, float("-inf"), 1.5, -0.0, True, rows]))
+        with self.assertRaisesRegex(widebench.Error, "-0.0"):
+            wide(x, -0.0)
+
+    def test_named_tuples_of_torch(self):
+        class Best(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(16, 6)
+
+            def forward(self, x):
+                y = self.layer(x)
+                return {"best": y.topk(2), "largest": y.max(1)}
+
+        modules = [Best() for _ in range(2)]
+        answer = widebench.compile(modules, X, config=FAST)(X)
+        for name, kind in (("best", torch.return_types.topk), ("largest", torch.return_types.max)):
+            self.assertIs(type(answer[name]), kind)
+            self.assertTrue(torch.equal(answer[name].indices, torch.stack([module(X)[name].indices for module in modules])))
+
+    def test_lazy_conjugates(self):
+        class Conjugate(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.randn(4, 4, dtype=torch.complex64))
+
+            def forward(self, x):
+                z = x.to(torch.complex64) @ self.weight
+                return z.conj(), z.conj().imag, z.conj()[1:3].clone(), z.mH
+
+        modules = [Conjugate() for _ in range(2)]
+        x = torch.randn(5, 4)
+        wide = widebench.compile(modules, x, config=FAST)
+        for got, *expected in zip(wide(x), *(module(x) for module in modules)):
+            torch.testing.assert_close(got, torch.stack(expected).detach())
+
+    def test_what_counts_axes_otherwise(self):
+        """weight_norm(dim=None), a learned number to fill in, parts that overlap."""
+        class Layers(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(6, 6), dim=None)
+                self.fill = torch.nn.Parameter(torch.randn(()))
+
+            def forward(self, x):
+                y = self.layer(x)
+                return y.masked_fill(y > 0, self.fill), *torch.tensor_split(y, [4, 1, -2], 1)
+
+        modules = [Layers().eval() for _ in range(3)]
+        x = torch.randn(4, 6)
+        for mode in ("eager", "default"):
+            for got, *expected in zip(widebench.compile(modules, x, config=FAST, mode=mode)(x), *(module(x) for module in modules)):
+                torch.testing.assert_close(got, torch.stack(expected).detach())
+
+    def test_weights_made_by_hooks(self):
+        """Modules with a tensor that is no leaf among their attributes, as pruning and the older weight norm leave them."""
+        modules = nets(3)
+        for module in modules:
+            prune.l1_unstructured(next(part for part in module.modules() if isinstance(part, torch.nn.Linear)), "weight", 0.5)
+        wide = widebench.compile(modules, X, config=FAST)
+        torch.testing.assert_close(wide(X), torch.stack([module(X) for module in modules]).detach())
+        for module, unpacked in zip(modules, wide.unpack()):
+            torch.testing.assert_close(unpacked(X), module(X))
 
     def test_recurrent(self):
         class Tagger(torch.nn.Module):

@@ -1,6 +1,9 @@
 """Members that come, go and change; their state."""
 import functools
 import gc
+import os
+import signal
+import threading
 import unittest
 import unittest.mock
 
@@ -195,6 +198,75 @@ class Members(unittest.TestCase):
         explained = wide.explain()
         self.assertEqual([(row["op"], row["strategy"]) for row in explained.rows], before)
         self.assertLess(explained.facts["tuning_milliseconds"], 100)
+
+    def test_state_of_tied_weights_by_either_name(self):
+        class Tied(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+                self.b.weight = self.a.weight
+
+            def forward(self, x):
+                return self.b(self.a(x).relu())
+
+        x = torch.randn(3, 4)
+        for name, other in (("a.weight", "b.weight"), ("b.weight", "a.weight")):
+            modules = [Tied() for _ in range(3)]
+            wide = widebench.compile(modules[:2], x, config="fast")
+            state = modules[2].state_dict()
+            wide.load_member(0, {name: state[name]})
+            modules[0].load_state_dict({name: state[name]}, strict=False)
+            torch.testing.assert_close(wide(x)[0], modules[0](x))
+            del state[other]
+            wide.replace(1, state)
+            torch.testing.assert_close(wide(x)[1], modules[2](x))
+
+    def test_a_state_dict_is_copied(self):
+        module, other = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+        wide = widebench.compile([module], torch.ones(2, 4), config="fast")
+        wide.add(other.state_dict())
+        expected = wide(torch.ones(2, 4))
+        with torch.no_grad():
+            other.weight.mul_(2)
+        self.assertTrue(torch.equal(wide(torch.ones(2, 4)), expected))
+
+    def test_verify_after_ctrl_c(self):
+        """What was cancelled is over."""
+        modules = [torch.nn.Sequential(*[torch.nn.Conv2d(16, 16, 3, padding=1) for _ in range(8)]) for _ in range(6)]
+        wide = widebench.compile(modules, torch.randn(4, 16, 32, 32), config="fast")
+        timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            while True:
+                wide.verify()
+        self.assertTrue(wide.verify())
+
+    def test_calls_beside_another_thread_that_replaces(self):
+        modules = nets(3)
+        x = torch.randn(8, 16)
+        wide = widebench.compile(modules, x, config=widebench.Config.fast(stale="refresh"))
+        failures, done = [], threading.Event()
+
+        def call():
+            while not done.is_set():
+                try:
+                    wide(x)
+                except Exception as error:
+                    failures.append(error)
+                    return
+
+        threads = [threading.Thread(target=call) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for i in range(30):
+            wide.replace(0, modules[0])
+            with torch.no_grad():
+                modules[i % 3][0].weight.mul_(1.01)
+        done.set()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+        torch.testing.assert_close(wide(x), torch.stack([module(x) for module in modules]).detach())
 
     def test_state(self):
         modules = nets(3)

@@ -1,6 +1,8 @@
 """What is refused, in one line that says what to do."""
+import collections
 import copy
 import dataclasses
+import functools
 import pickle
 import tempfile
 import unittest
@@ -81,6 +83,53 @@ class Refusals(unittest.TestCase):
         modules = [with_table(2.0), with_table(2.0)]
         same_as_modules(self, widebench.compile(modules, X, config=FAST), modules, X)
         self.refused("load", ["3.0", "2.0"], widebench.compile, [with_table(2.0), with_table(3.0)], X)
+
+    def test_settings_that_equal_values_hide(self):
+        class Scaled(torch.nn.Module):
+            def __init__(self, table):
+                super().__init__()
+                self.layer, self.table = torch.nn.Linear(16, 4), table
+
+            def forward(self, x):
+                return self.layer(x) * (self.table["gain"] if isinstance(self.table, dict) else self.table.gain)
+
+        class Listed(list):
+            gain = 1.0
+
+        def listed(gain):
+            made = Listed([1])
+            made.gain = gain
+            return made
+
+        for make in (lambda gain: collections.defaultdict(functools.partial(float, gain)), listed):
+            self.refused("load", ["member1"], widebench.compile, [Scaled(make(2.0)), Scaled(make(3.0))], X, config=FAST)
+            modules = [Scaled(make(2.0)) for _ in range(2)]
+            same_as_modules(self, widebench.compile(modules, X, config=FAST), modules, X)
+
+    def test_buffers_in_one_memory(self):
+        class Overlapping(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("count", torch.zeros(4))
+                self.register_buffer("first", self.count[:2])
+
+            def forward(self, x):
+                self.count.add_(1)
+                return x[:, :2] * self.first
+
+        self.refused("widen", ["'count'", "'first'"], widebench.compile, [Overlapping(), Overlapping()], torch.ones(3, 4), config=FAST)
+
+    def test_numbers_that_data_decide(self):
+        class Number(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(16, 4)
+
+            def forward(self, x):
+                y = self.layer(x)
+                return y, y.sum().item()
+
+        self.refused("load", ["output 1", "return it as a tensor"], widebench.compile, [Number(), Number()], X, config=FAST)
 
     def test_usage(self):
         compile = widebench.compile
