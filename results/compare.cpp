@@ -296,10 +296,10 @@ std::optional<Pair> pair_up(const Observed& first, const Observed& second, CaseC
     if (!side->trouble.empty()) result.reasons.push_back(std::string(which) + ": " + side->trouble);
   }
   if (!result.reasons.empty()) return std::nullopt;
-  for (const Observed* side : {&first, &second}) {
-    if (!side->disturbed) continue;
+  for (const auto& [side, which] : {std::pair{&first, "first"}, std::pair{&second, "second"}}) {
+    if (!side->passed.empty()) continue;
     result.change = Change::kInconclusive;
-    result.reasons.push_back(side->overload);
+    result.reasons.push_back(std::string(which) + ": " + side->disturbed);
     return std::nullopt;
   }
   result.reference = common_rival(first, second);

@@ -11,9 +11,9 @@
 // Note [Gate]
 // A first look with a low bar: whatever seems slower by half the smallest effect of interest is an alert, and
 // so is, where the baseline shows how much runs differ, what may well be slower by that effect: a noisy case
-// is not let through for being noisy. Alerts are measured again, each time by a new process and after all the
-// others, so that the luck of one process or minute does not decide. Only the fresh measurements are judged:
-// the first one was chosen for being slow.
+// is not let through for being noisy, nor is one of which nothing is known, since it was disturbed. Alerts
+// are measured again, each time by a new process and after all the others, so that the luck of one process or
+// minute does not decide. Only the fresh measurements are judged: the first one was chosen for being slow.
 //
 // How often a case must be measured depends on how much its processes differ, so it is judged several times:
 // after 6 repeats, 12, 24, … and the last. Each judgement has an equal share of the chance of a false alarm
@@ -32,8 +32,15 @@ constexpr int kRepeatsBeforeDropping = 3;
 constexpr int kRepeatsBeforeJudging = 6;
 constexpr double kDoubt = 0.65;  // of a 95 % interval's reach is that of an upper limit of 90 %
 
-/// Whether the case seems slower; `known`: how much runs differ was seen, so its interval means something.
+/// Nothing says how fast it is: all runs of a side were disturbed, or contradict themselves.
+bool has_no_number(const CaseChange& change) {
+  return !change.ratio.known();
+}
+
+/// Whether the case seems slower, or may well be; `known`: how much runs differ was seen, so its interval
+/// means something.
 bool seems_slower(const CaseChange& change, double minimum_effect, bool known) {
+  if (has_no_number(change)) return true;
   if (change.change == Change::kSlower || change.ratio.value > 1 + minimum_effect / 2) return true;
   return known &&
          change.ratio.value * std::pow(change.ratio.high / change.ratio.value, kDoubt) > 1 + minimum_effect;
@@ -101,13 +108,21 @@ Comparison second_look(const Repeats& repeats, const Comparison& first_look, con
                  second_options(first_look, options.compare, judgements(options.repeats).size()));
 }
 
+/// The baseline's own runs say nothing of the case: measuring again cannot help.
+bool lacks_baseline(const CaseChange& change) {
+  return has_no_number(change) && std::ranges::any_of(change.reasons, [](const auto& reason) {
+           return reason.starts_with("first: ");
+         });
+}
+
 /// Moves the verdicts of this look that are final into the outcome: all at the last one; what is slower, or
 /// can never be compared, at the others.
 void settle(const Comparison& look, bool is_last, Repeats& repeats, GateOutcome& outcome) {
   auto decided = std::move(outcome.second_look.cases);
   outcome.second_look = look;
   for (const CaseChange& change : look.cases) {
-    const bool is_final = change.change == Change::kSlower || change.change == Change::kNotComparable;
+    const bool is_final =
+        change.change == Change::kSlower || change.change == Change::kNotComparable || lacks_baseline(change);
     if (!is_last && !is_final) continue;
     decided.push_back(change);
     repeats.left.erase(change.key);

@@ -173,7 +173,7 @@ CaseRecord slowed(CaseRecord record, double factor) {
 SelfTestResult simulated_self_test(const SelfTestOptions& options) {
   Random random(options.seed);
   std::map<double, Detection> counts;
-  for (int trial = 0; trial < options.trials; ++trial) {
+  for (int trial = 0; trial < options.trials && !(options.stopped && options.stopped()); ++trial) {
     std::map<std::string, double> truth;
     const auto run = [&](bool is_slow, const std::set<std::string>* keys) {
       Imported result;
@@ -211,7 +211,7 @@ SelfTestResult replayed_self_test(const std::vector<Imported>& runs, const SelfT
   Random random(options.seed);
   std::map<double, Detection> counts;
   Hat hat(runs.size(), static_cast<std::size_t>(runs_of_a_trial(options)), random);
-  for (int trial = 0; trial < options.trials; ++trial) {
+  for (int trial = 0; trial < options.trials && !(options.stopped && options.stopped()); ++trial) {
     hat.shuffle();
     const auto baseline = make_baseline(options, [&](const std::set<std::string>* keys) {
       const Imported& run = runs[hat.draw()];

@@ -1,6 +1,7 @@
 #pragma once
 // How much the gate can be trusted: slow-downs planted on purpose, false alarms counted.
 
+#include <functional>
 #include <vector>
 
 #include "results/baseline.h"
@@ -9,6 +10,7 @@
 namespace wide::results {
 
 struct SelfTestOptions {
+  std::function<bool()> stopped = {};  ///< asked before each trial; those that are done are counted
   int trials = 40;
   int cases = 24;         ///< in a simulated trial; every third is slowed down
   int baseline_runs = 4;  ///< that make the baseline, before unsteady cases are measured again

@@ -18,16 +18,11 @@ bool usable(const Interval& interval) {
 
 /// Threads that wait for each other take a thousand times as long when others hold the CPUs: no statistics
 /// mend that.
-void note_overload(const RunRecord& run, const CaseRecord& record, Observed& seen) {
-  if (!record.circumstances.disturbed.empty()) {
-    seen.overload = record.circumstances.disturbed;
-    seen.disturbed = true;
-    return;
-  }
+std::string overload_of(const RunRecord& run, const CaseRecord& record) {
   const int cores = run.machine.logical_cores;
-  if (run.threads == 1 || cores < 1 || !(record.load_1min > kMostLoad * cores + 1)) return;
-  seen.overload = "the machine was overloaded: load " + fixed(record.load_1min, 1) + " on " +
-                  std::to_string(cores) + " CPUs";
+  if (run.threads == 1 || cores < 1 || !(record.load_1min > kMostLoad * cores + 1)) return "";
+  return "the machine was overloaded: load " + fixed(record.load_1min, 1) + " on " + std::to_string(cores) +
+         " CPUs";
 }
 
 }  // namespace
@@ -108,9 +103,12 @@ Cases::Cases(const Side& side) {
       const auto [at, is_new] = by_key.emplace(record.key, all.size());
       if (is_new) all.emplace_back().any = &record;
       Observed& seen = all[at->second];
-      note_overload(run.run, record, seen);
-      if (record.verdict == Verdict::kPass) {
+      if (record.verdict == Verdict::kPass && !record.circumstances.disturbed.empty()) {
+        seen.disturbed = record.circumstances.disturbed;
+      } else if (record.verdict == Verdict::kPass) {
         seen.passed.push_back(&record);
+        if (auto overload = overload_of(run.run, record); !overload.empty())
+          seen.overload = std::move(overload);
       } else {
         seen.trouble = std::string(name(record.verdict));
         if (!record.reason.empty()) seen.trouble += ": " + printable(record.reason, 200);

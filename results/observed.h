@@ -11,13 +11,13 @@
 
 namespace wide::results {
 
-/// A case as one side has it: one entry a run that passed.
+/// A case as one side has it: one entry a run that passed and whose times say something.
 struct Observed {
   const CaseRecord* any = nullptr;  ///< whatever became of it
   std::vector<const CaseRecord*> passed;
-  std::string trouble;     ///< of a run that did not pass; empty: none
-  std::string overload;    ///< of a run whose machine had other work to do; empty: none
-  bool disturbed = false;  ///< so much that the run has no speed-up
+  std::string trouble;    ///< of a run that did not pass; empty: none
+  std::string overload;   ///< of a run in `passed` whose machine had other work to do; empty: none
+  std::string disturbed;  ///< of a run that passed, but so disturbed that it has no speed-up; empty: none
 };
 
 /// The same as numbers, one entry a run: cost is wide over rival, or wide's time where there is no rival.

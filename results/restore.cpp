@@ -9,6 +9,7 @@
 
 #include "results/database.h"
 #include "results/store.h"
+#include "results/store_connection.h"
 
 // Note [Restoring]
 // A log (-wal) that stays beside another database than its own would be played into it, so it moves together
@@ -61,6 +62,15 @@ std::string more_than(const Contents& backup, const fs::path& target) {
   return text.append(" runs and ").append(std::to_string(cases)).append(" cases that the backup has not");
 }
 
+bool has_damaged_rows(const fs::path& target) {
+  try {
+    read_whole(Store::open(target, OpenMode::kReadOnly));
+    return false;
+  } catch (const Error&) {
+    return true;
+  }
+}
+
 std::string objection_of(Condition condition, const Contents& backup, const fs::path& target) {
   switch (condition) {
     case Condition::kAbsent:
@@ -71,7 +81,7 @@ std::string objection_of(Condition condition, const Contents& backup, const fs::
     case Condition::kForeign:
       return "it is the SQLite file of another program";
     case Condition::kWhole:
-      return more_than(backup, target);
+      return has_damaged_rows(target) ? "" : more_than(backup, target);
   }
   return "";
 }
@@ -141,6 +151,25 @@ fs::path exchange(const fs::path& copy, const fs::path& target) {
 }
 
 }  // namespace
+
+void Store::back_up() const {
+  const fs::path backup = beside(path(), ".bak"),
+                 copy = beside(backup, "." + std::to_string(::getpid()) + ".new");
+  std::error_code none;
+  try {
+    connection_->with([&](SQLite::Database& db) { copy_database(db, copy); });
+    if (fs::exists(backup, none)) read_whole(Store::open(copy, OpenMode::kReadOnly));
+    fs::rename(copy, backup);
+    flush_names(backup);
+  } catch (const fs::filesystem_error& error) {
+    fs::remove(copy, none);
+    throw Error("store", backup.string() + ": the backup cannot be put in its place (" +
+                             error.code().message() + "); check the folder's permissions");
+  } catch (const Error& error) {
+    fs::remove(copy, none);
+    throw Error("store", std::string(error.what()) + "; " + backup.string() + " stays as it was before");
+  }
+}
 
 Restored restore(const fs::path& backup, const fs::path& given, bool force) {
   std::error_code none;

@@ -50,10 +50,6 @@ Store Store::open(const std::filesystem::path& path, OpenMode mode, std::int64_t
   return Store(std::make_unique<Connection>(path, mode, max_bytes));
 }
 
-void Store::back_up() const {
-  connection_->with([&](SQLite::Database& db) { copy_database(db, path().string() + ".bak"); });
-}
-
 const std::filesystem::path& Store::path() const {
   return connection_->path;
 }

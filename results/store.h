@@ -136,7 +136,9 @@ class Store {
   /// profiler::kAssumedSpread; nothing is known of fewer than three.
   ProcessSpread process_spread(const CaseRecord& record, const std::string& machine_key, int threads) const;
 
-  /// Copies the whole database to FILE.bak, complete or not at all.
+  /// Copies the whole database to FILE.bak, complete or not at all. Where there is one already, every row of
+  /// the copy is read first, and its sum checked: a damaged database does not take the place of a good
+  /// backup.
   void back_up() const;
 
  private:

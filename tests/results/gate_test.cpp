@@ -108,6 +108,40 @@ TEST_F(Gate, WhatCannotBeMeasuredAgainIsNotTriedForEver) {
   EXPECT_EQ(measured_, 6);
 }
 
+TEST_F(Gate, ADisturbedCaseIsNotLetThrough) {
+  const auto disturb = [](Imported& run) {
+    set_disturbed(run.cases[0], "other work took a CPU away");
+    clear_speedups(run.cases[0]);
+  };
+  Side run = runs(1, 1, 3, "run");
+  disturb(run.runs[0]);
+  EXPECT_EQ(gate(runs(4, 0, 1, "main"), run, {}, again(1, 3)).slower, std::vector<std::string>{"case0/n=4"});
+  EXPECT_EQ(gate(runs(4, 0, 1, "main"), run, {}, again(0, 1)).verdict, GateVerdict::kPassed);
+
+  const auto twice = [&](const std::set<std::string>& keys,
+                         int repeat) {  // of the repeats, all but each third
+    auto fresh = again(1, 3)(keys, repeat);
+    if (repeat % 3 != 0) disturb(fresh->run);
+    return fresh;
+  };
+  EXPECT_EQ(gate(runs(4, 0, 1, "main"), run, {}, twice).slower, std::vector<std::string>{"case0/n=4"});
+  const auto always = [&](const std::set<std::string>& keys, int repeat) {
+    auto fresh = again(1, 3)(keys, repeat);
+    disturb(fresh->run);
+    return fresh;
+  };
+  auto outcome = gate(runs(4, 0, 1, "main"), run, {}, always);
+  EXPECT_EQ(outcome.verdict, GateVerdict::kInconclusive);
+  EXPECT_EQ(outcome.open, std::vector<std::string>{"case0/n=4"});
+
+  Side baseline = runs(1, 0, 1, "main");
+  disturb(baseline.runs[0]);
+  measured_ = 0;
+  outcome = gate(baseline, runs(1, 1, 3, "run"), {}, again(1, 3));
+  EXPECT_EQ(outcome.open, std::vector<std::string>{"case0/n=4"});
+  EXPECT_EQ(measured_, 6) << "measuring again tells nothing of the baseline";
+}
+
 TEST_F(Gate, WrongNumbersEndIt) {
   const auto baseline = runs(4, 0, 1, "main");
   const auto wrong = [](Imported& run, const std::string& key) {

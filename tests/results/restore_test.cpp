@@ -96,6 +96,26 @@ TEST_F(RestoreTest, TakesThePlaceOfADamagedDatabaseAndKeepsThat) {
   EXPECT_EQ(bytes_of(backup_), backup);
 }
 
+TEST_F(RestoreTest, ADamagedDatabaseDoesNotReplaceTheGoodBackup) {
+  const std::string backup = bytes_of(backup_);
+  {
+    SQLite::Database db(path_.string(), SQLite::OPEN_READWRITE);
+    ASSERT_GT(db.exec("UPDATE sample SET microseconds = microseconds * 2 WHERE case_id = 1"), 0);
+  }
+  add_run("second", {"c"});
+  try {
+    Store::open(path_, OpenMode::kReadWrite).back_up();
+    ADD_FAILURE() << "the damage went unnoticed";
+  } catch (const Error& error) {
+    EXPECT_TRUE(has(error.what(), "r.db.bak stays as it was")) << error.what();
+  }
+  EXPECT_EQ(bytes_of(backup_), backup);
+  for (const auto& entry : fs::directory_iterator(folder_.path()))
+    EXPECT_FALSE(has(entry.path().string(), ".new")) << entry.path();
+  EXPECT_EQ(refusal(backup_), "") << "a database with damaged rows gives way, although it holds another run";
+  expect_first_run();
+}
+
 TEST_F(RestoreTest, TakesThePlaceOfWhatIsNoDatabaseAnyMore) {
   for (const std::string& left : {std::string(), std::string("SQLite for"), std::string(9000, '\0')}) {
     std::ofstream(path_, std::ios::binary) << left;
