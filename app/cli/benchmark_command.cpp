@@ -10,6 +10,7 @@
 #include <set>
 
 #include "app/cli/measuring.h"
+#include "app/cli/values.h"
 #include "app/exit_code.h"
 #include "app/model_title.h"
 #include "app/peer_process.h"
@@ -328,7 +329,7 @@ void add_benchmark_command(CLI::App& app, Context& context) {
   command.add_option("-n", options->n, "Numbers of members instead of the preset's")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}))
+      ->check(between(std::int64_t{1}, std::int64_t{65536}))
       ->type_name("N,…");
   command.add_flag("-c{default},--compile{default}", options->modes, "Compile, in these modes: -c[=MODE,…]")
       ->delimiter(',')
@@ -357,7 +358,7 @@ void add_benchmark_command(CLI::App& app, Context& context) {
       "Measure the Python ways beside it: eager loop, torch.compile, vmap, vmap compiled; on a GPU "
       "streams and one CUDA Graph, too");
   command.add_option("-t,--top", options->measuring.top, "List only the TOP best cases")
-      ->check(CLI::Range(1, 100000))
+      ->check(between(1, 100000))
       ->type_name("TOP");
   command.add_option("-o,--output", options->measuring.report, "Write the report to this file")
       ->type_name("FILE");

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/model_options.h"
+#include "app/cli/values.h"
 #include "app/exit_code.h"
 #include "app/made_up_inputs.h"
 #include "core/bundle/bundle.h"
@@ -63,7 +64,7 @@ void add_bundle_command(CLI::App& app, Context& context) {
   command->add_option("--inputs", options->inputs,
                       "safetensors with input.K, a plan for the shapes in each; default: made up");
   command->add_option("--seconds", options->seconds, "measure for no longer than this (default 20)")
-      ->check(CLI::Range(0.0, 86400.0));
+      ->check(between(0.0, 86400.0));
   command->add_option("-o,--output", options->output, "folder to write")->required()->type_name("FOLDER");
   command->add_flag("--force", options->force, "replace a bundle that is there already");
   add_common_options(*command, context);

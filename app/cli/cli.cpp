@@ -95,7 +95,10 @@ int run_main(int argc, char** argv, app::Engine engine, std::span<const AddComma
   context.color = terminal && ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
   const int code = run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc), context, commands);
   std::cout.flush();
-  return code;
+  if (std::cout) return code;
+  report(context, "write",
+         "standard output cannot be written, so that what is there is not all; check what it leads to");
+  return code == app::kExitDone ? app::kExitUsage : code;
 }
 
 }  // namespace wide::cli

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "app/cli/model_options.h"
+#include "app/cli/values.h"
 #include "app/exit_code.h"
 #include "app/export_folder.h"
 #include "app/made_up_inputs.h"
@@ -96,7 +97,7 @@ void add_export_command(CLI::App& app, Context& context) {
       "export", "Write a model with weights, inputs and outputs into a folder, for other programs to run");
   command->add_option("NAME", options->subject, "built-in subject");
   command->add_option("-n", options->members, "members of a built-in subject (default 4)")
-      ->check(CLI::Range(1, 4096));
+      ->check(between(1, 4096));
   command->add_option("-o,--output", options->folder, "folder to write into; made when it is not there")
       ->required()
       ->type_name("FOLDER");
@@ -111,7 +112,7 @@ void add_export_command(CLI::App& app, Context& context) {
   command->add_option("--inputs", options->inputs, "with --model: safetensors with input.K or MEMBER.input.K")
       ->needs(model)
       ->type_name("FILE");
-  command->add_option("--seed", options->seed, "of weights and inputs");
+  command->add_option("--seed", options->seed, "of weights and inputs")->check(decimal());
   add_common_options(*command, context);
   command->footer(examples({"widebench export mlp -n 8 -o mlp8",
                             "widebench export conv2d -n 4 --size batch=2,channels=16 -o conv",

@@ -12,6 +12,7 @@
 #include "app/cli/context.h"
 #include "app/cli/run_choice.h"
 #include "app/cli/signals.h"
+#include "app/cli/values.h"
 #include "app/exit_code.h"
 #include "app/sweep_job.h"
 #include "presets/preset.h"
@@ -94,7 +95,9 @@ int report_replayed(const Context& context, const std::string& what, const GateA
   if (std::ssize(runs) < needed)
     context.human() << fmt::format("{} runs, drawn with replacement for the {} that a trial may need\n",
                                    runs.size(), needed);
-  return report(context, what, results::replayed_self_test(runs, options.test), busy, document);
+  const auto replayed = results::replayed_self_test(runs, options.test);
+  if (options.test.stopped()) return app::kExitDone;  // the caller says so
+  return report(context, what, replayed, busy, document);
 }
 
 int self_test(Context& context, GateArguments& options) {
@@ -102,8 +105,11 @@ int self_test(Context& context, GateArguments& options) {
     throw Error("usage", "give --self-test; the gate itself is `widebench --preset ci --baseline NAME`");
   options.test.gate.compare.minimum_effect = options.minimum_effect_percent / 100;
   const SignalWatch signals;
+  options.test.stopped = [&signals] { return signals.signal() != 0; };
   auto document = nlohmann::json::object();
-  int code = report(context, "simulated noise", results::simulated_self_test(options.test), false, document);
+  const auto simulated = results::simulated_self_test(options.test);
+  if (options.test.stopped()) return app::kExitSignal + signals.signal();
+  int code = report(context, "simulated noise", simulated, false, document);
   const auto add = [&](const std::string& what, const std::vector<results::Imported>& runs, bool busy) {
     const int next = report_replayed(context, what, options, runs, busy, document);
     if (code == app::kExitDone || next == app::kExitWrongNumbers) code = next;
@@ -124,6 +130,7 @@ int self_test(Context& context, GateArguments& options) {
         *measured, busy);
     if (code == app::kExitWrongNumbers) return code;
   }
+  if (options.test.stopped()) return app::kExitSignal + signals.signal();
   if (context.json) context.out << document.dump(2) << '\n';
   return code;
 }
@@ -136,49 +143,52 @@ void add_gate_command(CLI::App& app, Context& context) {
   command.add_flag("--self-test", options->self_test,
                    "Plant slow-downs of 2, 5, 10 and 20 %; print false alarms and power with intervals");
   command.add_option("--trials", options->test.trials, "Default 40")
-      ->check(CLI::Range(1, 100'000))
+      ->check(between(1, 100'000))
       ->type_name("COUNT");
   command.add_option("--cases", options->test.cases, "Simulated cases of a trial; default 24")
-      ->check(CLI::Range(8, 10'000))
+      ->check(between(8, 10'000))
       ->type_name("COUNT");
   command
       .add_option("--baseline-runs", options->test.baseline_runs, "Runs that make the baseline; default 4")
-      ->check(CLI::Range(1, 1000))
+      ->check(between(1, 1000))
       ->type_name("COUNT");
   command
       .add_option(
           "--baseline-repeats", options->test.baseline.most,
           "How often a baseline measures cases that differ much between processes, at most; default 16")
-      ->check(CLI::Range(1, 1000))
+      ->check(between(1, 1000))
       ->type_name("COUNT");
   command
       .add_option("--gate-repeats", options->test.gate.repeats,
                   "How often an alert is measured again at most; default 24")
-      ->check(CLI::Range(0, 1000))
+      ->check(between(0, 1000))
       ->type_name("COUNT");
   command
       .add_option("--min-effect", options->minimum_effect_percent,
                   "Smaller slow-downs do not count; default 5")
-      ->check(CLI::Range(0.1, 1000.0))
+      ->check(between(0.1, 1000.0))
       ->type_name("PERCENT");
   command
       .add_option("--noise", options->test.process_spread, "Simulated spread between processes; default 0.02")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(between(0.0, 1.0))
       ->type_name("SHARE");
-  command.add_option("--seed", options->test.seed, "Of the simulation and the draws")->type_name("NUMBER");
+  command.add_option("--seed", options->test.seed, "Of the simulation and the draws")
+      ->check(decimal())
+      ->type_name("NUMBER");
   auto* preset =
       command.add_option("--preset", options->preset, "Also on real measurements of this preset, made now")
           ->type_name("NAME|FILE");
   command
       .add_option("--busy", options->busy_loops,
                   "And once more with so many busy loops beside it, where false alarms alone count")
-      ->check(CLI::Range(1, 1024))
+      ->check(between(1, 1024))
       ->needs(preset)
       ->type_name("COUNT");
   command.add_option("--runs", options->runs, "Also on these stored runs of one preset")
       ->excludes(preset)
       ->type_name("RUN…");
   command.add_option("--db", options->database, "Database; default $XDG_DATA_HOME/widebench/results.db")
+      ->check(not_empty())
       ->type_name("FILE");
   add_common_options(command, context);
   command.footer(examples({"widebench gate --self-test", "widebench gate --self-test --preset ci --busy 2",

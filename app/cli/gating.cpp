@@ -9,6 +9,7 @@
 #include "app/again.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_choice.h"
+#include "app/cli/values.h"
 #include "app/exit_code.h"
 #include "results/baseline.h"
 #include "results/store.h"
@@ -52,24 +53,25 @@ void add_gating_options(CLI::App& command, GatingOptions& options) {
   auto* baseline = command
                        .add_option("--baseline", options.baseline,
                                    "Fail with code 1 when slower than this run, baseline or report file")
+                       ->check(not_empty())
                        ->type_name("RUN")
                        ->group(kGroup);
   const auto with_baseline = [&](CLI::Option* option) { option->needs(baseline)->group(kGroup); };
   with_baseline(command
                     .add_option("--min-effect", options.minimum_effect_percent,
                                 "Smaller slow-downs do not count; default 5")
-                    ->check(CLI::Range(0.1, 1000.0))
+                    ->check(between(0.1, 1000.0))
                     ->type_name("PERCENT"));
   with_baseline(command
                     .add_option("--min-us", options.minimum_us,
                                 "Nor do those of fewer microseconds of wide's time; default 0")
-                    ->check(CLI::Range(0.0, 1e12))
+                    ->check(between(0.0, 1e12))
                     ->type_name("US"));
   with_baseline(
       command
           .add_option("--gate-repeats", options.repeats,
                       "How often an alert is measured again at most; default 24, 0: it stays undecided")
-          ->check(CLI::Range(0, 1000))
+          ->check(between(0, 1000))
           ->type_name("COUNT"));
   with_baseline(command
                     .add_option("--baseline-program", options.baseline_program,

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "app/cli/values.h"
 #include "app/cli/window_options.h"
 #include "app/exit_code.h"
 #include "presets/case_fields.h"
@@ -16,6 +17,7 @@ void add_gui_command(CLI::App& app, Context& context) {
   command->add_option("FILE|NAME", options->what,
                       "models, checkpoints, folders of them; or one built-in subject");
   command->add_option("--db", options->database, "Database; default $XDG_DATA_HOME/widebench/results.db")
+      ->check(not_empty())
       ->type_name("FILE");
   command->add_option("--device", options->device, "Where models run: cpu, cuda or auto (default)")
       ->check(CLI::IsMember(presets::kDevices));

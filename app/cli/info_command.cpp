@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/context.h"
+#include "app/cli/values.h"
 #include "app/exit_code.h"
 #include "app/sweep_job.h"
 #include "presets/preset.h"
@@ -151,6 +152,7 @@ void add_info_command(CLI::App& app, Context& context) {
   auto& command =
       *app.add_subcommand("info", "Machine, devices, libraries, primitives, strategies, caches, database");
   command.add_option("--db", *database, "Database; default $XDG_DATA_HOME/widebench/results.db")
+      ->check(not_empty())
       ->type_name("FILE");
   add_common_options(command, context);
   command.footer(examples({"widebench info", "widebench info --json"}));

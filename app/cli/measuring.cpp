@@ -9,6 +9,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/run_choice.h"
 #include "app/cli/signals.h"
+#include "app/cli/values.h"
 #include "app/exit_code.h"
 #include "app/headline.h"
 #include "app/summary.h"
@@ -181,6 +182,7 @@ void add_measuring_options(CLI::App& command, MeasuringOptions& options) {
       ->type_name("DEVICE,…")
       ->group(kGroup);
   command.add_option("--db", options.database, "Database; default $XDG_DATA_HOME/widebench/results.db")
+      ->check(not_empty())
       ->type_name("FILE")
       ->group(kGroup);
   command.add_flag("--resume", options.resume, "Resume the newest unfinished run of equal settings")
@@ -188,40 +190,41 @@ void add_measuring_options(CLI::App& command, MeasuringOptions& options) {
   command
       .add_option("--timeout", options.timeout_seconds,
                   "A case that takes longer is killed; default by preset")
-      ->check(CLI::Range(0.1, 86400.0))
+      ->check(between(0.1, 86400.0))
       ->type_name("SECONDS")
       ->group(kGroup);
   command.add_option("--threads", options.threads, "CPU threads of a case; 0: as the library chooses")
-      ->check(CLI::Range(0, 4096))
+      ->check(between(0, 4096))
       ->type_name("COUNT")
       ->group(kGroup);
   command.add_option("--seed", options.seed, "Of weights, inputs and the order of contenders")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{INT64_MAX}))
+      ->check(between(std::uint64_t{0}, std::uint64_t{INT64_MAX}))
       ->type_name("NUMBER")
       ->group(kGroup);
   command
       .add_option("--memory-limit", options.memory_limit_mib,
                   "Address space of a case; 0 (default): no limit")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40))
+      ->check(between(std::uint64_t{0}, std::uint64_t{1} << 40))
       ->type_name("MIB")
       ->group(kGroup);
   command.add_option("--label", options.label, "A name for the run in the history")
       ->type_name("TEXT")
       ->group(kGroup);
   command.add_option("--repeat", options.repeat, "Measure everything so many times, a run each")
-      ->check(CLI::Range(1, 1000))
+      ->check(between(1, 1000))
       ->type_name("COUNT")
       ->group(kGroup);
   auto* baseline = command
                        .add_option("--save-baseline", options.save_baseline,
                                    "Name what is measured as a baseline; best with --repeat 4")
+                       ->check(not_empty())
                        ->type_name("NAME")
                        ->group(kGroup);
   command
       .add_option("--baseline-repeats", options.baseline_repeats,
                   "How often its cases that differ much between processes are measured, at most; default 16")
       ->needs(baseline)
-      ->check(CLI::Range(1, 1000))
+      ->check(between(1, 1000))
       ->type_name("COUNT")
       ->group(kGroup);
   add_gating_options(command, options.gating);

@@ -1,5 +1,6 @@
 #include "app/cli/model_flags.h"
 
+#include "app/cli/values.h"
 #include "presets/case_fields.h"
 
 namespace wide::cli {
@@ -26,7 +27,8 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
           "eager, default (pointwise operators in groups), reduce-overhead (and a static memory plan) or\n"
           "max-autotune (and ways that round otherwise than PyTorch, such as Winograd's)")
       ->type_name("MODE");
-  command.add_option("--seed", options.seed, "random stream of the first member; member i takes seed + i");
+  command.add_option("--seed", options.seed, "random stream of the first member; member i takes seed + i")
+      ->check(decimal());
   command.add_flag("--trust", options.trust,
                    "allow TorchScript files and the compiled code of bundles, which run in this process");
 }

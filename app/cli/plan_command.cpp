@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/model_options.h"
+#include "app/cli/values.h"
 #include "app/exit_code.h"
 #include "app/made_up_inputs.h"
 #include "app/regret.h"
@@ -188,11 +189,11 @@ void add_plan_command(CLI::App& app, Context& context) {
                       "primitives");
   add_model_options(*command, options->model, false);
   command->add_option("-n", options->members, "members of a built-in subject (default 8)")
-      ->check(CLI::Range(1, 4096));
+      ->check(between(1, 4096));
   command->add_option("-p,--preset", options->preset, "sizes of a built-in subject (default ci)");
   command->add_option("--inputs", options->inputs, "safetensors with input.K; default: made up");
   command->add_option("--seconds", options->seconds, "measure for no longer than this (default 20)")
-      ->check(CLI::Range(0.0, 86400.0));
+      ->check(between(0.0, 86400.0));
   command->add_option("-o,--output", options->output, "write the plan to this file (JSON)");
   command->add_flag("--regret", options->regret, "compare with every other plan, where there are few");
   add_common_options(*command, context);

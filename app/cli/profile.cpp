@@ -9,6 +9,7 @@
 
 #include "app/cli/profile_report.h"
 #include "app/cli/run_choice.h"
+#include "app/cli/values.h"
 #include "app/exit_code.h"
 #include "app/stored_captures.h"
 #include "app/sweep_job.h"
@@ -186,7 +187,7 @@ void add_profile(CLI::App& app, Context& context, Capture capture) {
   command->add_option("NAME", options->request.subject, "built-in subject");
   add_model_options(*command, options->request.model, false);
   command->add_option("-n", options->request.members, "members, where no checkpoints give them (default 4)")
-      ->check(CLI::Range(1, 4096));
+      ->check(between(1, 4096));
   command->add_option("-p,--preset", options->request.preset,
                       "its sizes of a built-in subject: ci, quick (default), full or a file");
   command->add_option("--inputs", options->request.inputs,
@@ -204,7 +205,7 @@ void add_profile(CLI::App& app, Context& context, Capture capture) {
   command
       ->add_option("--passes", options->request.passes,
                    "forward passes to capture (default 20; fewer where they are slow)")
-      ->check(CLI::Range(1, 100000));
+      ->check(between(1, 100000));
   command
       ->add_option("--trace", options->trace, "write the captures for Perfetto; packed when it ends in .gz")
       ->type_name("FILE");
@@ -221,6 +222,7 @@ void add_profile(CLI::App& app, Context& context, Capture capture) {
       ->add_option("--db", options->database,
                    "keep them in this database; with --from, read from it. Default of --keep and --from: "
                    "$XDG_DATA_HOME/widebench/results.db")
+      ->check(not_empty())
       ->type_name("FILE");
   command->add_option("--label", options->label, "a name for the kept run in the history")->type_name("TEXT");
   command->add_flag("--roofline", options->roofline, "compare each node with what the machine can do");
@@ -229,7 +231,7 @@ void add_profile(CLI::App& app, Context& context, Capture capture) {
   command->add_option("--svg", options->svg, "draw the roofline into this file")->type_name("FILE");
   command->add_flag("--measure-peaks", options->request.measure_peaks, "measure the machine's peaks again");
   command->add_option("-t,--top", options->top, "kernels to list (default 12); 0: all")
-      ->check(CLI::Range(0, 100000));
+      ->check(between(0, 100000));
   add_common_options(*command, context);
   command->footer(examples({"widebench profile resblock -n 8 --trace t.json",
                             "widebench profile mlp -n 16 --rivals eager,threads --roofline --svg mlp.svg",

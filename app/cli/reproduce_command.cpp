@@ -7,6 +7,7 @@
 #include "app/cli/context.h"
 #include "app/cli/run_choice.h"
 #include "app/cli/signals.h"
+#include "app/cli/values.h"
 #include "app/exit_code.h"
 #include "app/headline.h"
 #include "app/sweep_job.h"
@@ -70,6 +71,7 @@ void add_reproduce_command(CLI::App& app, Context& context) {
   auto& command = *app.add_subcommand("reproduce", "Measure a stored run again and compare");
   command.add_option("RUN", options->run, kRunHelp)->required();
   command.add_option("--db", options->database, "Database; default $XDG_DATA_HOME/widebench/results.db")
+      ->check(not_empty())
       ->type_name("FILE");
   command.add_flag("--across-machines", options->compare.across_machines,
                    "Judge although machine, libraries or threads differ");

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "app/cli/model_options.h"
+#include "app/cli/values.h"
 #include "app/coverage_json.h"
 #include "app/exit_code.h"
 #include "app/tensor_files.h"
@@ -63,7 +64,25 @@ int report(const Context& context, const WideModel& model, const Coverage& cover
   return app::kExitDone;
 }
 
+constexpr double kMostTolerance = 1e300;
+
+/// What is written may not take the place of what is read.
+void check_written(const RunArguments& options) {
+  namespace fs = std::filesystem;
+  auto read = options.model.models;
+  read.insert(read.end(), options.model.weights.begin(), options.model.weights.end());
+  for (const auto& one : {options.inputs, options.expect}) read.emplace_back(one);
+  for (const auto& written : {fs::path(options.outputs), fs::path(options.buffers)}) {
+    for (const auto& one : read) {
+      std::error_code none;
+      if (fs::equivalent(written, one, none))
+        throw Error("usage", written.string() + ": the model is read from this file; name another to write");
+    }
+  }
+}
+
 int run(const Context& context, const RunArguments& options) {
+  check_written(options);
   auto model = load_model(context, options.model);
   const auto inputs = app::read_inputs(options.inputs, model);
   const auto cover = coverage(model.build(inputs));
@@ -90,10 +109,12 @@ void add_run_command(CLI::App& app, Context& context) {
       ->required();
   command->add_option("--expect", options->expect,
                       "safetensors with MEMBER.output.K; a difference exits with 5");
-  command->add_option("--rtol", options->rtol,
-                      "relative tolerance of --expect; default from dtype and depth");
-  command->add_option("--atol", options->atol,
-                      "absolute tolerance of --expect; default from dtype and depth");
+  command->add_option("--rtol", options->rtol, "relative tolerance of --expect; default from dtype and depth")
+      ->check(between(0.0, kMostTolerance));
+  command
+      ->add_option("--atol", options->atol,
+                   "absolute tolerance of --expect; default from dtype and depth, 0 where --rtol is given")
+      ->check(between(0.0, kMostTolerance));
   command->add_option("--buffers", options->buffers,
                       "safetensors to write with MEMBER.buffer.NAME, the buffers that the model changed");
   add_common_options(*command, context);

@@ -6,6 +6,7 @@
 #include "app/cli/run_choice.h"
 #include "app/cli/runs_commands.h"
 #include "app/cli/side_by_side.h"
+#include "app/cli/values.h"
 #include "app/exit_code.h"
 #include "app/headline.h"
 #include "results/compare.h"
@@ -71,7 +72,7 @@ void add_runs_compare(CLI::App& runs, Context& context) {
                    "Judge although machine, libraries or threads differ");
   command
       .add_option("--min-effect", options->minimum_effect_percent, "Smaller changes do not count; default 5")
-      ->check(CLI::Range(0.1, 1000.0))
+      ->check(between(0.1, 1000.0))
       ->type_name("PERCENT");
   command.add_flag("--re-measure", options->measure_again,
                    "Measure both again now, in turns, and compare that");

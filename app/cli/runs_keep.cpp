@@ -5,7 +5,9 @@
 
 #include "app/cli/run_choice.h"
 #include "app/cli/runs_commands.h"
+#include "app/cli/values.h"
 #include "app/exit_code.h"
+#include "app/run_lock.h"
 #include "results/store.h"
 #include "results/table.h"
 
@@ -95,7 +97,10 @@ int note(const Context& context, const RunsKeepArguments& options) {
 int remove(const Context& context, const RunsKeepArguments& options) {
   auto store = open(options);
   const auto ids = chosen(store, options.runs);
-  for (const auto id : ids) store.delete_run(id);
+  for (const auto id : ids) {
+    const app::RunLock lock(store.path(), id);  // not while it is measured
+    store.delete_run(id);
+  }
   return done(context, {{"deleted", ids}}, fmt::format("deleted run {}", fmt::join(ids, ", ")));
 }
 
@@ -142,7 +147,7 @@ void add_runs_keep(CLI::App& runs, Context& context) {
   removed.footer(examples({"widebench runs delete 3 4"}));
   auto& pruned =
       add(runs, context, options, "prune", "Delete all but the newest runs; pinned ones stay", prune);
-  pruned.add_option("--keep", options->keep, "How many to keep")->required()->check(CLI::Range(0, 1'000'000));
+  pruned.add_option("--keep", options->keep, "How many to keep")->required()->check(between(0, 1'000'000));
   pruned.footer(examples({"widebench runs prune --keep 100"}));
 }
 

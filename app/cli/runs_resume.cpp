@@ -6,6 +6,7 @@
 #include "app/cli/measuring.h"
 #include "app/cli/run_choice.h"
 #include "app/cli/runs_commands.h"
+#include "app/cli/values.h"
 #include "app/sweep_job.h"
 #include "formats/error.h"
 #include "presets/preset.h"
@@ -60,7 +61,7 @@ void add_runs_resume(CLI::App& runs, Context& context) {
   command
       .add_option("--timeout", options->measuring.timeout_seconds,
                   "A case that takes longer is killed; default by preset")
-      ->check(CLI::Range(0.1, 86400.0))
+      ->check(between(0.1, 86400.0))
       ->type_name("SECONDS");
   command.footer(examples({"widebench runs resume latest", "widebench runs resume 3 --db r.db"}));
   set_action(command, context, [&context, options] { return resume(context, *options); });

@@ -4,6 +4,7 @@
 
 #include "app/again.h"
 #include "app/cli/signals.h"
+#include "app/cli/values.h"
 #include "app/sweep_job.h"
 
 namespace wide::cli {
@@ -19,7 +20,7 @@ void add_side_by_side_options(CLI::App& command, SideBySideOptions& options) {
       ->needs(again)
       ->type_name("FILE");
   command.add_option("--repeats", options.repeats, "How often each is measured; default 4")
-      ->check(CLI::Range(1, 1000))
+      ->check(between(1, 1000))
       ->needs(again)
       ->type_name("COUNT");
 }

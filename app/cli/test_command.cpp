@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/model_options.h"
+#include "app/cli/values.h"
 #include "app/devices.h"
 #include "app/exit_code.h"
 #include "app/made_up_inputs.h"
@@ -223,9 +224,7 @@ void add_test_command(CLI::App& app, Context& context) {
   auto* command =
       app.add_subcommand("test", "Prove primitives, zoo models or your own model, member by member");
   command->add_option("NAME", options->names, "subjects; none or `all` means all of them");
-  command->add_option("-n", options->members, "members (default 3)")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 4096));
+  command->add_option("-n", options->members, "members (default 3)")->delimiter(',')->check(between(1, 4096));
   command->add_option("--dtype", options->dtypes, "float32 (default), float64, bfloat16 or float16")
       ->delimiter(',')
       ->check(CLI::IsMember({"float32", "float64", "bfloat16", "float16"}));

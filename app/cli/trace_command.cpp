@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/model_options.h"
+#include "app/cli/values.h"
 #include "app/coverage_json.h"
 #include "app/exit_code.h"
 #include "app/made_up_inputs.h"
@@ -110,7 +111,7 @@ void add_trace_command(CLI::App& app, Context& context) {
   command->add_option("NAME", options->subject, "built-in subject");
   add_model_options(*command, options->model, false);
   command->add_option("-n", options->members, "members, where no checkpoints give them (default 4)")
-      ->check(CLI::Range(1, 4096));
+      ->check(between(1, 4096));
   command->add_option("--after", options->after,
                       "stage: capture, specialize, functionalize, canonicalize, widen or compile");
   command->add_option("--inputs", options->inputs, "safetensors whose shapes to use; made up otherwise");

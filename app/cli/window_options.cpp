@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "app/cli/values.h"
 #include "app/exit_code.h"
 #include "app/sweep_job.h"
 #include "app/window.h"
@@ -112,7 +113,7 @@ void add_window_options(CLI::App& command, WindowRequest& request) {
   command.add_option("--open", request.panel, "Panel to bring to the front: models, graph, strategies, …")
       ->type_name("PANEL");
   command.add_option("--theme", request.theme, "dark or light")->check(CLI::IsMember({"dark", "light"}));
-  command.add_option("--scale", request.percent, "Size of the text in percent")->check(CLI::Range(50, 300));
+  command.add_option("--scale", request.percent, "Size of the text in percent")->check(between(50, 300));
   command.add_flag("--demo", request.demo, "Show samples and a fixed clock; read and keep no settings");
 }
 

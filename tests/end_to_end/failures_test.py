@@ -5,9 +5,12 @@ usage: failures_test.py WIDEBENCH
 import json
 import pathlib
 import shutil
+import signal
 import struct
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import zipfile
 
@@ -219,6 +222,36 @@ class Files(Case):
         done = self.run_program()
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
         self.assertIn(str(self.results), done.stderr)
+
+    def test_what_is_written_is_none_of_what_is_read(self):
+        weights = []
+        for seed in program.seeds(MODEL):
+            weights.append(shutil.copy(seed, self.folder))
+        before = pathlib.Path(weights[1]).read_bytes()
+        for option in ("--outputs", "--buffers"):
+            outputs = [] if option == "--outputs" else ["--outputs", self.results / "outputs.safetensors"]
+            done = program.run(WIDEBENCH, "run", "--model", MODEL / "model.pt2", "--weights", *weights, "--inputs",
+                               MODEL / "golden.safetensors", *outputs, option, weights[1])
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn(weights[1], done.stderr)
+        self.assertEqual(pathlib.Path(weights[1]).read_bytes(), before)
+
+    def test_tolerances_that_are_no_numbers(self):
+        for option in ("--rtol", "--atol"):
+            self.refused(option, "nan", expect=MODEL / "golden.safetensors", extra=[option, "nan"])
+
+    def test_a_full_disk_behind_standard_output(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([WIDEBENCH, "info", "--json"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertIn("standard output", done.stderr)
+
+    def test_a_self_test_ends_at_a_signal(self):
+        for signal_ in (signal.SIGINT, signal.SIGTERM):
+            with subprocess.Popen([WIDEBENCH, "gate", "--self-test", "--trials", "100000"], stdout=subprocess.DEVNULL) as process:
+                time.sleep(1)
+                process.send_signal(signal_)
+                self.assertEqual(process.wait(5), 128 + signal_)
 
     def test_json_error(self):
         path = self.folder / "missing.pt2"

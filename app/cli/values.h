@@ -1,0 +1,42 @@
+#pragma once
+// Values on the command line that look right to the parser, but are not.
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace wide::cli {
+
+/// Why the text is no number to take at its word; empty: it is one. `nan` lies in every range of comparisons,
+/// and the parser reads 010 as eight.
+inline std::string fault_of_number(const std::string& text) {
+  const auto digits = text.find_first_not_of("+-");
+  const auto word = CLI::detail::to_lower(digits == std::string::npos ? text : text.substr(digits));
+  if (word.starts_with("nan") || word.starts_with("inf")) return text + " is not a finite number";
+  const bool leading_zero = word.size() > 1 && word[0] == '0' && word[1] != '.' && word[1] != 'e';
+  if (leading_zero) return text + ": write the number in decimal, without a leading 0";
+  return "";
+}
+
+/// A finite number from `low` to `high`, both included, in decimal.
+template <typename Number>
+CLI::Validator between(Number low, Number high) {
+  const CLI::Validator range = CLI::Range(low, high);
+  return {[range](std::string& text) {
+            const auto fault = fault_of_number(text);
+            return fault.empty() ? range(text) : fault;
+          },
+          range.get_description()};
+}
+
+/// A finite number in decimal.
+inline CLI::Validator decimal() {
+  return {[](std::string& text) { return fault_of_number(text); }, ""};
+}
+
+/// A variable of a shell that is not set must not switch off what it was to name.
+inline CLI::Validator not_empty() {
+  return {[](std::string& text) { return text.empty() ? std::string("its value is empty") : std::string(); },
+          ""};
+}
+
+}  // namespace wide::cli
