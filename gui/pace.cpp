@@ -10,7 +10,8 @@ void Pace::wait(const Workbench& bench) const {
     return std::chrono::duration<double>(Clock::now() - when).count();
   };
   const bool waiting = !ImGui::GetCurrentContext()->InputEventsQueue.empty();  // input for the next frame
-  if (waiting || seconds_since(last_event_) < kLively) {
+  const bool settling = !bench.jobs.measuring() && seconds_since(bench.changed) < kSettling;
+  if (waiting || settling || seconds_since(last_event_) < kLively) {
     glfwPollEvents();
   } else if (bench.jobs.measuring()) {
     double left = kWhileMeasuring - seconds_since(last_frame_);

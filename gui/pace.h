@@ -10,10 +10,12 @@ namespace wide::gui {
 // Note [When to draw]
 // Nothing is drawn while nothing happens: the loop sleeps until an event comes, or a job has something to
 // show. After an event frames follow for kLively seconds, since tooltips, fades and layouts take more than
-// one. While a child process takes timings there is one frame a second, unless the person does something:
-// that is answered as ever, and a case whose times it disturbed is measured again (profiler/load.h). Keys and
-// clicks that came in together are seen in several frames, which follow at once: none is lost, however short.
+// one; after what a job shows, for kSettling. While a child process takes timings there is one frame a
+// second, unless the person does something: that is answered as ever, and a case whose times it disturbed is
+// measured again (profiler/load.h). Keys and clicks that came in together are seen in several frames, which
+// follow at once: none is lost, however short.
 inline constexpr double kLively = 0.7;
+inline constexpr double kSettling = 0.2;  // after a job showed something
 inline constexpr double kWhileMeasuring = 1.0;
 inline constexpr double kWhileWorking = 0.1;  // progress of jobs
 

@@ -115,7 +115,6 @@ float fit_status(StatusBar& status, float room) {
 }
 
 void draw_status(const StatusBar& status, const Ui& ui) {
-  if (status.shown.empty()) return;
   const auto between = status.shown.find(kBetween);
   ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
   if (between != std::string::npos) {

@@ -143,7 +143,7 @@ void Workbench::frame(double now) {
     if (style.FontScaleMain * style.FontScaleDpi != before) reset_columns();  // made for letters of that size
     theme = settings.dark ? dark_theme() : light_theme();
   }
-  jobs.pump();
+  if (jobs.pump()) changed = std::chrono::steady_clock::now();
   session.note_changes();
   notices.expire(now);
   const auto seen = ui();
@@ -231,9 +231,11 @@ void Workbench::draw_menu(const Ui& ui) {
   const bool whole = ImGui::CalcTextSize(kWhole, nullptr, true).x + em() < search_width;
   if (ImGui::Button(whole ? kWhole : "\xef\x80\x82  search###search", {search_width, 0})) palette.open();
   ImGui::PopStyleColor();
-  ImGui::SetCursorPosX(ImGui::GetCursorPosX() +
-                       std::max(0.0F, ImGui::GetContentRegionAvail().x - status_width));
-  draw_status(status, ui);
+  if (status_width > 0) {
+    ImGui::SetCursorPosX(ImGui::GetCursorPosX() +
+                         std::max(0.0F, ImGui::GetContentRegionAvail().x - status_width));
+    draw_status(status, ui);
+  }
   ImGui::EndMainMenuBar();
 }
 

@@ -2,6 +2,7 @@
 // The whole window but for the window: what is open, commands, panels. Knows ImGui, no GLFW and no OpenGL, so
 // that tests drive it as a person would.
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -94,7 +95,8 @@ class Workbench {
   SettingsDialog settings_dialog;
   StatusBar status;
   std::vector<Panel> panels;
-  std::function<void()> settings_changed;  ///< the window keeps them
+  std::function<void()> settings_changed;       ///< the window keeps them
+  std::chrono::steady_clock::time_point changed;  ///< when a job last had something to show
 
  private:
   void add_commands();

@@ -38,16 +38,16 @@ void draw_actions(HistoryPanel& panel, const Ui& ui) {
 // How many runs are chosen, and how to choose the second one.
 void draw_chosen(const HistoryPanel& panel, const Ui& ui) {
   const auto& chosen = ui.selection.runs;
+  constexpr const char* kLongest = "Ctrl+click another run to compare it with this one";
   std::string text;
   if (chosen.size() > 1) {
     text = std::to_string(chosen.size());
     text.append(" chosen, compared with run ").append(std::to_string(chosen.front()));
   } else if (panel.data->runs.size() > 1) {
-    text =
-        chosen.empty() ? "click a run to look at it" : "Ctrl+click another run to compare it with this one";
+    text = chosen.empty() ? "click a run to look at it" : kLongest;
   }
   if (text.empty()) return;
-  beside(text.c_str());
+  beside(kLongest);  // whichever it is, so that a click on a run does not move the list
   ImGui::AlignTextToFramePadding();
   ImGui::PushStyleColor(ImGuiCol_Text, chosen.size() > 1 ? ui.theme.text : ui.theme.faint);
   ImGui::TextUnformatted(text.c_str());
@@ -163,6 +163,10 @@ void draw(HistoryPanel& panel, Workbench& bench, const Ui& ui) {
   if (!panel.fault.empty()) {
     empty_state(ui, icon::kWarning, "The history cannot be read", panel.fault.c_str(), "history.refresh",
                 "Try again###again");
+    return;
+  }
+  if (!panel.data && !panel.records->database.empty()) {
+    faint_text(ui, "Reading the history\xe2\x80\xa6");
     return;
   }
   if (!panel.data || panel.data->runs.empty()) {

@@ -22,22 +22,36 @@ void show_runs(HistoryPanel& panel, Selection& selection, std::shared_ptr<Histor
   if (panel.run && panel.data->row_of(panel.run->run.id) == panel.data->runs.size()) panel.run.reset();
 }
 
+// What is shown of a run may have changed: it went on, it has another tag.
+void read_again(const Shared& panel, Workbench& bench, std::int64_t run) {
+  const auto database = panel->records->database;
+  bench.jobs.start(Lane::kFiles, "Reading run " + std::to_string(run),
+                   [panel, database, run](const JobContext&) -> Apply {
+                     auto data = std::make_shared<RunData>(read_run(database, run));
+                     return [panel, data] {
+                       if (!panel->run || panel->run->run.id != data->run.id) return;
+                       data->table.filter(panel->cases.filter);
+                       panel->run = data;
+                     };
+                   });
+}
+
 }  // namespace
 
 void read_runs(const Shared& panel, Workbench& bench) {
   panel->asked = true;
   panel->read = panel->records->revision;
   if (panel->records->database.empty()) return;
-  auto* selection = &bench.selection;
   const auto database = panel->records->database;
   bench.jobs.start(Lane::kFiles, "Reading the history",
-                   [panel, selection, database](const JobContext&) -> Apply {
+                   [panel, &bench, database](const JobContext&) -> Apply {
                      // The panel says it, and goes on saying it.
                      try {
                        auto data = std::make_shared<HistoryData>(read_history(database));
-                       return [panel, selection, data] {
+                       return [panel, &bench, data] {
                          panel->fault.clear();
-                         show_runs(*panel, *selection, data);
+                         show_runs(*panel, bench.selection, data);
+                         if (panel->run) read_again(panel, bench, panel->run->run.id);
                        };
                      } catch (const Error& error) {
                        return [panel, fault = std::string(error.what())] {

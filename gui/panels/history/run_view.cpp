@@ -24,8 +24,9 @@ void draw_facts(const results::RunRecord& run, const Ui& ui) {
   ImGui::PopFont();
   std::string about = printable(run.machine.cpu, 60);
   about.append(about.empty() ? "" : ", ")
-      .append(std::to_string(run.threads))
-      .append(run.threads == 1 ? " thread" : " threads");
+      .append(run.threads == 0 ? "as many" : std::to_string(run.threads))
+      .append(run.threads == 1 ? " thread" : " threads")
+      .append(run.threads == 0 ? " as libtorch chooses" : "");
   if (!run.git_commit.empty()) about.append(", commit ").append(printable(run.git_commit, 10));
   if (!run.tool_version.empty()) about.append(", version ").append(printable(run.tool_version, 20));
   faint_text(ui, about);
@@ -44,13 +45,15 @@ void draw_tags(HistoryPanel& panel, const Ui& ui) {
   }
   beside(7 * em());
   ImGui::SetNextItemWidth(7 * em());
-  if (ImGui::InputTextWithHint("##tag", "add a tag", &panel.tag, ImGuiInputTextFlags_EnterReturnsTrue)) {
+  ImGui::InputTextWithHint("##tag", "add a tag", &panel.tag);
+  if (ImGui::IsItemDeactivatedAfterEdit() && !panel.tag.empty()) {  // by Enter, or by going elsewhere
     ui.commands.run("history.tag", panel.tag);
     panel.tag.clear();
   }
   ImGui::SameLine();
   ImGui::SetNextItemWidth(-1);
-  if (ImGui::InputTextWithHint("##note", "write a note", &panel.note, ImGuiInputTextFlags_EnterReturnsTrue)) {
+  ImGui::InputTextWithHint("##note", "write a note", &panel.note);
+  if (ImGui::IsItemDeactivatedAfterEdit() && !panel.note.empty()) {
     ui.commands.run("history.note", panel.note);
     panel.note.clear();
   }
