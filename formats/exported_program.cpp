@@ -11,6 +11,7 @@
 namespace wide::formats {
 namespace {
 
+constexpr std::uint64_t kEnoughToName = 4096;  // bytes that are read of what is no archive, to say what it is
 constexpr std::int64_t kSchemaMajor = 8, kNewestMinor = 20;
 
 std::string_view text_of(const std::vector<std::byte>& bytes) {
@@ -192,7 +193,12 @@ ExportedProgram parse(std::vector<std::byte> file) {
 }  // namespace
 
 ExportedProgram read_exported_program(const std::filesystem::path& path) {
-  return naming_file("load", display_name(path), [&] { return parse(read_file(path)); });
+  return naming_file("load", display_name(path), [&] {
+    const OpenFile file(path);
+    auto first = file.read(0, std::min(kEnoughToName, file.size()));
+    const bool is_zip = text_of(first).starts_with("PK");
+    return parse(is_zip ? file.read(0, file.size()) : std::move(first));
+  });
 }
 
 ExportedProgram parse_exported_program(std::vector<std::byte> file, std::string_view name) {

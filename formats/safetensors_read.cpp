@@ -94,6 +94,14 @@ std::map<std::string, std::string> parse_metadata(const Json& json) {
   return metadata;
 }
 
+SafetensorsHeader header_of(const OpenFile& file) {
+  const auto first = file.read(0, std::min<std::uint64_t>(8, file.size()));
+  const auto length = safetensors_header_length(first, file.size());
+  const auto text = file.read(8, length);
+  return parse_safetensors_header({reinterpret_cast<const char*>(text.data()), text.size()},
+                                  file.size() - 8 - length);
+}
+
 }  // namespace
 
 std::uint64_t safetensors_header_length(Bytes first, std::uint64_t size) {
@@ -149,7 +157,11 @@ Safetensors Safetensors::parse_file(std::vector<std::byte> file) {
 }
 
 Safetensors Safetensors::read(const std::filesystem::path& path) {
-  return naming_file("load", display_name(path), [&] { return parse_file(read_file(path)); });
+  return naming_file("load", display_name(path), [&] {
+    const OpenFile file(path);
+    header_of(file);  // of what is no safetensors file only the beginning is read
+    return parse_file(file.read(0, file.size()));
+  });
 }
 
 Safetensors Safetensors::parse(std::vector<std::byte> file, std::string_view name) {
@@ -157,15 +169,7 @@ Safetensors Safetensors::parse(std::vector<std::byte> file, std::string_view nam
 }
 
 std::map<std::string, std::string> Safetensors::read_metadata(const std::filesystem::path& path) {
-  return naming_file("load", display_name(path), [&] {
-    const OpenFile file(path);
-    const auto length =
-        safetensors_header_length(file.read(0, std::min<std::uint64_t>(8, file.size())), file.size());
-    const auto text = file.read(8, length);
-    return parse_safetensors_header({reinterpret_cast<const char*>(text.data()), text.size()},
-                                    file.size() - 8 - length)
-        .metadata;
-  });
+  return naming_file("load", display_name(path), [&] { return header_of(OpenFile(path)).metadata; });
 }
 
 const SafetensorsEntry* Safetensors::find(std::string_view name) const {
