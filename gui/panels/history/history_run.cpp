@@ -115,7 +115,7 @@ void plot_laid_over(HistoryPanel& panel) {
   std::vector<RunCurves> curves;
   for (const auto& run : panel.laid_over)
     curves.push_back({"run " + std::to_string(run->run.id), run->cases, panel.laid_over_subject});
-  panel.over_n.series = series_over_n(curves, panel.over_n.what);
+  take_curves(panel.over_n, curves);
   panel.over_n.fit = true;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "gui/icons.h"
 #include "gui/views/quantity.h"
@@ -185,7 +186,20 @@ bool choose_over_n(OverNPlot& plot) {
   return true;
 }
 
+void take_curves(OverNPlot& plot, std::span<const RunCurves> runs) {
+  plot.series = series_over_n(runs, plot.what);
+  plot.left_out =
+      series_over_n(runs, plot.what, std::numeric_limits<std::size_t>::max()).size() - plot.series.size();
+}
+
 void draw_over_n(OverNPlot& plot, const Ui& ui, float height) {
+  if (plot.left_out > 0) {
+    const auto drawn = std::to_string(plot.series.size()),
+               all = std::to_string(plot.series.size() + plot.left_out);
+    faint_text(ui,
+               drawn + " of " + all + " curves are drawn, those with most points; the table has all cases");
+    height -= ImGui::GetTextLineHeightWithSpacing();
+  }
   const bool points =
       std::any_of(plot.series.begin(), plot.series.end(), [](const Series& one) { return !one.n.empty(); });
   if (!points && is_memory(plot.what))

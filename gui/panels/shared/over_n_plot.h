@@ -10,10 +10,13 @@ namespace wide::gui {
 struct OverNPlot {
   OverN what = OverN::kOverEager;
   std::vector<Series> series;
-  bool fit = false;  ///< it is to show everything at the next frame
+  std::size_t left_out = 0;  ///< curves beyond the most that are drawn
+  bool fit = false;          ///< it is to show everything at the next frame
   Snapshot picture;
 };
 
+/// The curves of these runs.
+void take_curves(OverNPlot& plot, std::span<const RunCurves> runs);
 /// A drop-down of what is plotted; true when changed.
 bool choose_over_n(OverNPlot& plot);
 /// `height` in pixels.

@@ -124,7 +124,11 @@ void draw(SweepPanel& panel, Workbench& bench, const Ui& ui) {
     check_form(panel, bench);
   }
   draw_actions(panel, ui);
-  if (!panel.run) {
+  const auto reading = panel.reading == 0 ? std::nullopt : bench.jobs.find(panel.reading);
+  if (!panel.run && reading &&
+      (reading->state == JobState::kWaiting || reading->state == JobState::kRunning)) {
+    faint_text(ui, "Reading the last sweep\xe2\x80\xa6");
+  } else if (!panel.run) {
     empty_state(
         ui, icon::kSweep, "Nothing is measured yet",
         "Speed-up over N with its interval, and a table of all cases, will stand here. The small sweep takes "

@@ -50,6 +50,7 @@ struct SweepPanel {
   GateSaid gate;                 ///< of the run that was held against a baseline last
   std::string gated_against;     ///< that baseline
   bool asked = false;            ///< whether the newest run of the database was looked for
+  std::uint64_t reading = 0;     ///< the job that reads a run of it; 0: none did
   TableView view;
   SaveDialog save;
 };

@@ -109,7 +109,9 @@ void show_run(SweepPanel& panel, std::shared_ptr<RunData> run) {
 }
 
 void plot_run(SweepPanel& panel) {
-  panel.plot.series = panel.run ? series_over_n(panel.run->cases, panel.plot.what) : std::vector<Series>();
+  std::vector<RunCurves> curves;
+  if (panel.run) curves.push_back({.name = "", .cases = panel.run->cases});
+  take_curves(panel.plot, curves);
 }
 
 void start_sweep(const Shared& panel, Workbench& bench) {
@@ -128,21 +130,22 @@ void load_run(const Shared& panel, Workbench& bench, std::int64_t run) {
   const auto database = panel->records->database;
   std::error_code failed;
   if (database.empty() || !std::filesystem::exists(database, failed)) return;
-  bench.jobs.start(Lane::kFiles, run == 0 ? "Reading the last sweep" : "Reading run " + std::to_string(run),
-                   [panel, database, run](const JobContext&) -> Apply {
-                     if (run != 0) {
-                       auto read = std::make_shared<RunData>(read_run(database, run));
-                       return [panel, read] { show_run(*panel, read); };
-                     }
-                     // Nobody asked for the newest one: History says what is wrong with a database.
-                     try {
-                       if (read_history(database).runs.empty()) return [] {};
-                     } catch (const Error&) {
-                       return [] {};
-                     }
-                     auto read = std::make_shared<RunData>(read_run(database, 0));
-                     return [panel, read] { show_run(*panel, read); };
-                   });
+  panel->reading = bench.jobs.start(
+      Lane::kFiles, run == 0 ? "Reading the last sweep" : "Reading run " + std::to_string(run),
+      [panel, database, run](const JobContext&) -> Apply {
+        if (run != 0) {
+          auto read = std::make_shared<RunData>(read_run(database, run));
+          return [panel, read] { show_run(*panel, read); };
+        }
+        // Nobody asked for the newest one: History says what is wrong with a database.
+        try {
+          if (read_history(database).runs.empty()) return [] {};
+        } catch (const Error&) {
+          return [] {};
+        }
+        auto read = std::make_shared<RunData>(read_run(database, 0));
+        return [panel, read] { show_run(*panel, read); };
+      });
 }
 
 }  // namespace wide::gui
