@@ -109,9 +109,10 @@ std::string to_markdown(const RunRecord& run, const std::vector<CaseRecord>& cas
   out +=
       "\n| subject | N | strategy | wide | over eager | over best rival | verdict "
       "|\n|---|--:|---|--:|--:|--:|---|\n";
-  for (const CaseRecord& record : cases) {
-    std::string verdict(name(record.verdict));
-    if (!record.reason.empty()) verdict += ": " + escaped_markdown(record.reason, 100);
+  const auto judged = effects(cases);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const CaseRecord& record = cases[i];
+    const auto verdict = escaped_markdown(verdict_text(record, judged[i]), 200);
     out.append("| ").append(escaped_markdown(record.subject)).append(" | ").append(std::to_string(record.n));
     out.append(" | ")
         .append(escaped_markdown(record.strategy))

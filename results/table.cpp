@@ -44,17 +44,6 @@ std::string group_of(const CaseRecord& record) {
   return title;
 }
 
-/// "pass, faster", "fail: member 3 is off by …".
-std::string verdict_text(const CaseRecord& record, profiler::Effect effect) {
-  std::string text(name(record.verdict));
-  if (record.verdict != Verdict::kPass)
-    return record.reason.empty() ? text : text + ": " + printable(record.reason, 100);
-  if (const auto why = unreliable(record); !why.empty())
-    return text + ", inconclusive: " + printable(why, 100);
-  if (std::isnan(record.speedup_best_rival.value)) return text;
-  return text + ", " + std::string(profiler::name(effect));
-}
-
 /// Names of all rivals, in the order in which they first stand in a case, those that could not run included.
 std::vector<std::string> rival_names(const std::vector<CaseRecord>& cases) {
   std::vector<std::string> names;
@@ -124,6 +113,16 @@ std::string totals_line(const std::vector<CaseRecord>& cases) {
 }
 
 }  // namespace
+
+std::string verdict_text(const CaseRecord& record, profiler::Effect effect) {
+  std::string text(name(record.verdict));
+  if (record.verdict != Verdict::kPass)
+    return record.reason.empty() ? text : text + ": " + printable(record.reason, 100);
+  if (const auto why = unreliable(record); !why.empty())
+    return text + ", inconclusive: " + printable(why, 100);
+  if (std::isnan(record.speedup_best_rival.value)) return text;
+  return text + ", " + std::string(profiler::name(effect));
+}
 
 std::string printable(std::string_view text, std::size_t limit) {
   std::string result;

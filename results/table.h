@@ -26,6 +26,10 @@ std::string printable(std::string_view text, std::size_t limit = 60);
 /// "3.32x [3.25, 3.41]", "3.32x" without an interval, "-" when unknown.
 std::string speedup_text(const Interval& speedup);
 
+/// "pass, faster", "pass, inconclusive: the same work measured twice differs …", "fail: member 3 is off by
+/// …".
+std::string verdict_text(const CaseRecord& record, profiler::Effect effect);
+
 /// Name and reason of each rival that was asked for and could not be measured, as the case's plan tells under
 /// "peers".
 std::vector<std::pair<std::string, std::string>> unmeasured_rivals(const CaseRecord& record);
