@@ -211,7 +211,12 @@ def _called_with(wide, args, kwargs, in_dims, kwargs_in_dims, progress):
 
 
 def _build(wide, progress):
-    wide._prepare(wide._example, progress)
+    try:
+        wide._prepare(wide._example, progress)
+    except Error:
+        if not wide._take_plain_example():
+            raise
+        wide._prepare(wide._example, progress)
     if not wide.config.validate:
         return
     proof = wide.verify()

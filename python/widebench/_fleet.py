@@ -124,7 +124,8 @@ class Fleet:
         self._replace(names, [*range(len(self)), -1], [self._taken(model, name)])
         self.names = names
         self._sources.append(weakref.ref(model) if isinstance(model, torch.nn.Module) else None)
-        self._example = None if any(self._mapped) else self._example
+        if self._example is not None:
+            self._example = [torch.cat([tensor, tensor[:1]]) if own else tensor for tensor, own in zip(self._example, self._mapped)]
 
     def drop(self, member: int | str) -> None:
         """One member less. Plans of before are kept where they fit."""

@@ -187,6 +187,16 @@ class Wide(Fleet, torch.nn.Module):
         return [torch.stack([varied(tensor, i) for i in range(len(self))]) if own else tensor
                 for tensor, own in zip(tensors, self._mapped)]
 
+    def _take_plain_example(self):
+        """The example as it was given for each member, where it was another for each: the model may refuse rows in another order (offsets
+        of bags, a positive definite matrix). False: it is that already."""
+        if self._example is None or not any(self._mapped):
+            return False
+        plain = [tensor[:1].expand_as(tensor).contiguous() if own else tensor for tensor, own in zip(self._example, self._mapped)]
+        changed = any(not torch.equal(a, b) for a, b in zip(plain, self._example))
+        self._example = plain
+        return changed
+
     def _inputs(self, args, kwargs):
         if not args and not kwargs:
             if self._example is None:
@@ -215,7 +225,14 @@ class Wide(Fleet, torch.nn.Module):
             True where every check passed; ``checks`` and ``notes`` say the rest. Written buffers and random streams begin
             anew.
         """
-        tensors = self._inputs(args, kwargs)
+        try:
+            return self._proof(self._inputs(args, kwargs))
+        except Error:
+            if args or kwargs or not self._take_plain_example():
+                raise
+            return self._proof(self._example)
+
+    def _proof(self, tensors):
         self._prepare(tensors)
         found = []
         interruptible(lambda: found.extend(ops.prove(self._handle, tensors, self._mapped)), self._handle)

@@ -166,6 +166,16 @@ class Answers(unittest.TestCase):
                 close(self, got[i], module((pick(a, pair[0]), pick(b, pair[1])), pick(y, other)))
             self.assertTrue(wide.verify())
 
+    def test_examples_that_bear_no_other_order(self):
+        """Members' examples are made of one by the order of rows, where the model takes that."""
+        modules = [torch.nn.EmbeddingBag(7, 3, mode="sum") for _ in range(3)]
+        ids, offsets = torch.randint(0, 7, (3, 6)), torch.tensor([0, 2, 5])
+        expected = [module(one, offsets) for module, one in zip(modules, ids)]
+        for config in ("safe", FAST):
+            wide = widebench.compile(modules, (ids[0], offsets), in_dims=(0, 0), config=config)
+            self.assertTrue(wide.verify())
+            torch.testing.assert_close(wide(ids, offsets.expand(3, 3)), torch.stack(expected).detach())
+
     def test_in_dims_as_a_prefix(self):
         class Nested(torch.nn.Module):
             def __init__(self):
