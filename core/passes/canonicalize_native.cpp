@@ -186,6 +186,19 @@ bool rrelu(const CanonicalContext& c) {
   return replace_only_result(c, "aten.leaky_relu.default", {at(c, 0), {(bound(1) + bound(2)) / 2}});
 }
 
+// A bias that is not one number an output, as F.linear takes it too, is added to the product.
+bool linear(const CanonicalContext& c) {
+  const auto weight = c.operand_type(1);
+  if (!c.node.arguments[2].ref() || weight.rank() != 2) return false;
+  if (c.operand_type(2).shape == std::vector<std::int64_t>{weight.shape[0]}) return false;
+  auto type = c.result_type();
+  type.shape = c.operand_type(0).shape;
+  type.shape.back() = weight.shape[0];
+  const auto product = c.rewriter.emit("aten.linear.default", {at(c, 0), at(c, 1), {}}, type, "product",
+                                       c.node.module_path);
+  return replace_only_result(c, "aten.add.Tensor", {{ValueRef{product}}, at(c, 2), {std::int64_t{1}}});
+}
+
 // v · (g / |v|), the norm over all axes but `dim`; over all where that is -1 (ATen's norm_except_dim).
 bool weight_norm(const CanonicalContext& c) {
   if (!c.node.arguments[0].ref() || !c.node.arguments[1].ref()) return false;
@@ -224,6 +237,7 @@ const std::unordered_map<std::string_view, NativeRule>& native_rules() {
       {"aten.masked_fill.Tensor", masked_fill},
       {"aten.rrelu.default", rrelu},
       {"aten._weight_norm.default", weight_norm},
+      {"aten.linear.default", linear},
       {"aten.hstack.default", beside},
       {"aten.column_stack.default", beside},
       {"aten.vstack.default", below},

@@ -293,10 +293,28 @@ class Functionalizer {
       assign(node, memory, rewriter_.bound(memory).ref()->id);
       return name_again(node);
     }
+    refuse_shared_memory(node, targets);
     std::vector<ValueId> values = computed_purely(node, targets);
     if (values.empty()) values = computed_on_copies(node, targets);
     for (std::size_t i = 0; i < targets.size(); ++i) assign(node, targets[i], values[i]);
     name_again(node);
+  }
+
+  // An operator that writes several tensors goes along them, and sees in one what it wrote into another.
+  void refuse_shared_memory(const Node& node, const std::vector<ValueId>& targets) {
+    if (targets.size() < 2) return;
+    std::unordered_map<ValueId, ValueId> written;  // by what they are views of
+    for (const auto id : targets) {
+      if (!written.emplace(root(id), id).second) throw_shared(node);
+    }
+    for_each_use(node, [&](ValueId id) {
+      const auto found = written.find(root(id));
+      if (found != written.end() && found->second != id) throw_shared(node);
+    });
+  }
+
+  [[noreturn]] void throw_shared(const Node& node) const {
+    throw Error(std::string(kStage), describe(old_, node) + ": writes several tensors that share memory");
   }
 
   // What is written in place is also a result.
@@ -321,6 +339,11 @@ class Functionalizer {
     for (auto& argument : form->arguments) argument = rewriter_.map(argument);
     Node pure{form->op, form->arguments, {}, node.module_path};
     const auto types = infer_results(rewriter_.graph(), pure);
+    for (std::size_t i = 0; types && i < types->size() && i < targets.size(); ++i) {
+      // Sums and scans compute in the dtype of what they write into.
+      const bool other = (*types)[i] && (*types)[i]->dtype != type(targets[i]).dtype;
+      if (other && !is_pointwise(*find_operator(pure.op))) return {};
+    }
     std::vector<std::optional<TensorType>> wanted(targets.size());
     for (std::size_t i = 0; i < targets.size(); ++i) {
       auto given = type(targets[i]);

@@ -93,6 +93,10 @@ class Folder {
     if (layer.op == "aten.linear.default" && result.rank() != 2) return nullptr;
     // Without a batch axis the second axis is not the channels.
     const auto* weight = layer.arguments[kWeight].ref();
+    if (layer.op == "aten.linear.default" && weight && concrete(value(weight->id)).rank() != 2)
+      return nullptr;
+    const auto* bias = layer.arguments[kBias].ref();
+    if (bias && concrete(value(bias->id)).rank() != 1) return nullptr;
     if (!weight || (layer.op != "aten.linear.default" && concrete(value(weight->id)).rank() != result.rank()))
       return nullptr;
     const bool constant = is_constant(layer.arguments[kWeight]) && is_constant(layer.arguments[kBias]) &&

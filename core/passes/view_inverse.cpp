@@ -105,7 +105,8 @@ std::optional<ViewInverse> invert_view(const Node& view, std::size_t result, con
   const bool counts = is_one_of(view.op, kSplits) || view.op == "aten.narrow.default";
   if (counts && !has_numbers_only(view)) return std::nullopt;
   if (view.op == "aten.narrow.default") {
-    const auto start = integer_argument(view, 2);
+    auto start = integer_argument(view, 2);
+    if (start < 0) start += parent.shape[static_cast<std::size_t>(wrap(integer_argument(view, 1)))];
     return ViewInverse{"aten.slice_scatter.default",
                        {kParent,
                         kValue,
