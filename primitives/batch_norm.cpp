@@ -50,6 +50,8 @@ Answer ask_affine(const Call& call) {
   if (!call.operand_of(kMean) || !call.operand_of(kVariance))
     return refuse("there are no running statistics");
   if (call.results.size() != 1) return refuse("updated statistics are wanted");
+  if (at::isReducedFloatingType(call.results[0].dtype))
+    return refuse("scale and shift of 16 bits are less exact than ATen's");
   if (!kernels::can_run_rows(call.results[0].dtype)) return refuse("no kernel for this dtype");
   Answer answer;
   for (const auto layout : {Layout::kFront, Layout::kFoldedLast}) {

@@ -39,6 +39,7 @@ Kernel prepare(const Call& call, const Offer&) {
 Answer ask_front(const Call& call) {
   if (!call.operand_of(kX)) return refuse("the input is a constant");
   if (!kernels::can_run_rows(call.results[0].dtype)) return refuse("no kernel for this dtype");
+  if (!has_one_dtype(call)) return refuse("the weights are of another dtype");
   auto one = uniform_offer(call, Layout::kFront);
   one.operands[*call.operand_of(kX)] = Layout::kFront;
   one.cost = kernel_cost(2.5 * total_bytes(call)) + kNanosecondsPerCall;

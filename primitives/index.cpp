@@ -88,6 +88,7 @@ double gathered_bytes(const Call& call) {
 
 Answer ask_gather(const Call& call) {
   if (!call.operand_of(kX)) return refuse("the input is a constant");
+  if (call.operand_at(kX)->type.rank() == 0) return refuse("the input is a number");
   const auto at_ = places(call);
   if (at_.mask && at_.mapped)
     return refuse("a mask of each member's own selects another number of elements for each");

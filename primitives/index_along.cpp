@@ -13,10 +13,17 @@ namespace {
 
 enum { kX, kDim, kIndex, kSource };
 
+// index_copy takes one for a vector; beside an axis of members it is a vector of its own.
+bool is_number_for_a_vector(const Call& call) {
+  const auto* source = call.node.op.starts_with("aten.index_fill") ? nullptr : call.operand_at(kSource);
+  return source && source->type.rank() != call.operand_at(kX)->type.rank();
+}
+
 Answer ask_shifted(const Call& call) {
   if (!call.operand_of(kX) || !call.operand_of(kIndex)) return refuse("an operand is a constant");
   if (is_mapped(call, kIndex)) return refuse("the places differ per member");
   if (call.operand_at(kX)->type.rank() == 0) return refuse("the input is a number");
+  if (is_number_for_a_vector(call)) return refuse("the source is a number");
   auto one = uniform_offer(call, Layout::kFront);
   std::fill(one.operands.begin(), one.operands.end(), Layout::kFront);
   one.operands[*call.operand_of(kIndex)] = Layout::kShared;
@@ -31,6 +38,7 @@ Answer ask_folded(const Call& call) {
   if (!call.operand_of(kX) || !call.operand_of(kIndex)) return refuse("an operand is a constant");
   if (!is_mapped(call, kIndex)) return refuse("the places are shared");
   if (call.operand_at(kX)->type.rank() == 0) return refuse("the input is a number");
+  if (is_number_for_a_vector(call)) return refuse("the source is a number");
   if (call.operand_at(kIndex)->type.rank() != 1) return refuse("there is one place only");
   auto one = uniform_offer(call, Layout::kFront);
   std::fill(one.operands.begin(), one.operands.end(), Layout::kFront);

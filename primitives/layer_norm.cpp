@@ -56,7 +56,11 @@ Kernel prepare_batched(const Call& call, const Offer&) {
   std::optional<double> eps;
   if (const std::size_t index = layer ? 4 : 3; !call.is_none(index)) eps = call.real(index);
   return [call, shape, layer, eps](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-    const auto& x = in[*call.operand_of(kX)];
+    // ATen takes 16-bit numbers with weights of float32 and rounds once.
+    auto x = in[*call.operand_of(kX)];
+    for (const auto index : {kWeight, kBias})
+      if (const auto weight = call.operand_of(index))
+        x = x.to(at::promote_types(x.scalar_type(), in[*weight].scalar_type()));
     auto y = layer ? at::layer_norm(x, shape, {}, {}, *eps) : at::rms_norm(x, shape, {}, eps);
     const auto weight = scale(call, kWeight, in);
     const auto bias = layer ? scale(call, kBias, in) : at::Tensor();
@@ -68,7 +72,7 @@ Kernel prepare_batched(const Call& call, const Offer&) {
       y = y + bias;
     }
     const auto wanted = physical_shape(call.results[0], Layout::kFront, call.members);
-    out[0] = y.expand(wanted);
+    out[0] = y.expand(wanted).to(call.results[0].dtype);
   };
 }
 

@@ -37,8 +37,15 @@ Offer front(const Call& call, double effort = 1, bool fused = false) {
   return one;
 }
 
-bool is_matrix(const Call& call) {
-  return call.operand_at(kW)->type.rank() == 2;
+// Why the weight is no [O, I] or the bias no [O], as F.linear takes them too: one number, or more axes.
+// Empty: they are.
+std::string odd_weights(const Call& call) {
+  const auto& weight = call.operand_at(kW)->type;
+  if (weight.rank() != 2) return "the weight is not a matrix";
+  const auto* bias = call.operand_at(kBias);
+  if (bias && bias->type.shape != std::vector<std::int64_t>{weight.shape[0]})
+    return "the bias is not one number for each output";
+  return "";
 }
 
 // `product` followed by the activation, where the call has one.
@@ -61,7 +68,7 @@ Kernel activated(const Call& call, Kernel product) {
 
 // Nothing need be shared: one strided-batched GEMM.
 Answer ask_baddbmm(const Call& call) {
-  if (!is_matrix(call)) return refuse("the weight is not a matrix");
+  if (auto odd = odd_weights(call); !odd.empty()) return refuse(std::move(odd));
   if (!is_mapped(call, kW)) return refuse("the weight is shared: folding x is cheaper");
   return offer(front(call));
 }
@@ -80,7 +87,7 @@ Kernel prepare_baddbmm(const Call& call, const Offer&) {
 
 // The same in einsum's words; it chooses the order of axes itself.
 Answer ask_einsum(const Call& call) {
-  if (!is_matrix(call)) return refuse("the weight is not a matrix");
+  if (auto odd = odd_weights(call); !odd.empty()) return refuse(std::move(odd));
   if (!is_mapped(call, kW)) return refuse("the weight is shared: folding x is cheaper");
   auto one = front(call);
   one.cost += 2 * kNanosecondsPerCall;
@@ -106,7 +113,7 @@ std::int64_t rows_of(const Call& call) {
 }
 
 Answer ask_packed(const Call& call, bool fused) {
-  if (!is_matrix(call)) return refuse("the weight is not a matrix");
+  if (auto odd = odd_weights(call); !odd.empty()) return refuse(std::move(odd));
   if (!is_mapped(call, kW) && is_mapped(call, kBias)) return refuse("the bias differs per member");
   if (call.results[0].dtype != at::kFloat) return refuse("only float32 is generated");
   const auto& weight = call.operand_at(kW)->type;
@@ -171,7 +178,7 @@ Kernel prepare_fused(const Call& call, const Offer&) {
 
 // x is shared: the N weights stacked into one [N·O, I] pay for a single GEMM, and x is read once.
 Answer ask_stacked(const Call& call) {
-  if (!is_matrix(call)) return refuse("the weight is not a matrix");
+  if (auto odd = odd_weights(call); !odd.empty()) return refuse(std::move(odd));
   if (is_mapped(call, kX)) return refuse("x differs per member");
   if (!is_mapped(call, kW)) return refuse("the weight is shared");
   auto one = front(call, 0.7);
@@ -193,6 +200,7 @@ Kernel prepare_stacked(const Call& call, const Offer&) {
 
 // The weight is shared: the model axis is only more batch.
 Answer ask_folded(const Call& call) {
+  if (auto odd = odd_weights(call); !odd.empty()) return refuse(std::move(odd));
   if (is_mapped(call, kW)) return refuse("the weight differs per member");
   if (is_mapped(call, kBias)) return refuse("the bias differs per member");
   return offer(front(call));

@@ -119,6 +119,8 @@ bool matches(std::string_view op) {
 }
 
 Answer ask(const Call& call) {
+  if (call.node.op == "aten.lerp.Tensor" && !has_one_dtype(call))
+    return refuse("a weight of another dtype is a number to ATen, and none beside an axis of members");
   Answer answer = offer(uniform_offer(call, Layout::kFront));
   for (const auto layout : {Layout::kPacked, Layout::kFoldedLast, Layout::kPackedLast}) {
     if (auto one = elementwise_offer(call, layout)) answer.offers.push_back(std::move(*one));
@@ -143,7 +145,16 @@ std::optional<at::ScalarType> type_of_one_member(const Call& call) {
   if (call.operands.size() < 2) return std::nullopt;
   const auto alone = result_type(false), computed = call.results[0].dtype;
   const bool own = computed != alone && computed != at::kBool;
-  return own || alone == result_type(true) ? std::nullopt : std::optional(alone);
+  if (own || alone == result_type(true)) return std::nullopt;
+  // Products by a number and quotients of 16 bits take it as it is and round once (ATen's
+  // BinaryOpsKernel.cpp); a number that stands first is rounded like others.
+  constexpr std::array<std::string_view, 8> kProducts = {
+      "aten.mul.Tensor",         "aten.multiply.Tensor",     "aten.div.Tensor",
+      "aten.divide.Tensor",      "aten.true_divide.Tensor",  "aten.div.Tensor_mode",
+      "aten.divide.Tensor_mode", "aten.floor_divide.default"};
+  const bool rounds_once = at::isReducedFloatingType(alone) && call.operands[1].type.rank() == 0 &&
+                           std::ranges::find(kProducts, call.node.op) != kProducts.end();
+  return rounds_once ? at::kFloat : alone;
 }
 
 Kernel prepare(const Call& call, const Offer& offer) {

@@ -79,6 +79,8 @@ Answer ask(const Call& call) {
   if (rank == 0) return refuse("the input is a number");
   if (call.node.op == "aten.linalg_norm.default" && call.is_none(2))
     return refuse("no axes are given: what is meant depends on the rank");
+  const bool truth = call.node.op == "aten.any.dims" || call.node.op == "aten.all.dims";
+  if (truth && !call.is_none(1) && call.integers(1).empty()) return refuse("no axis is reduced");
   Answer answer = offer(uniform_offer(call, Layout::kFront));
   if (!is_whole(call) && call.results[0].rank() >= 2 && dims_at_least(call, dim_argument(call), 2)) {
     answer.offers.push_back(uniform_offer(call, Layout::kPacked));

@@ -99,9 +99,15 @@ void check_indices(const at::Tensor& index, std::int64_t least, std::int64_t ext
   TORCH_CHECK_INDEX(low.item<std::int64_t>() >= least && high.item<std::int64_t>() < extent, complaint());
 }
 
+bool has_one_dtype(const Call& call) {
+  return std::ranges::all_of(call.operands,
+                             [&](const Operand& one) { return one.type.dtype == call.results[0].dtype; });
+}
+
 Answer ask_one_pass_norm(const Call& call) {
   if (!call.operand_of(0)) return refuse("the input is a constant");
   if (!kernels::can_run_rows(call.results[0].dtype)) return refuse("no kernel for this dtype");
+  if (!has_one_dtype(call)) return refuse("the weights are of another dtype");
   auto one = uniform_offer(call, Layout::kFront);
   one.cost = kernel_cost(1.2 * total_bytes(call));
   return offer(std::move(one));

@@ -56,6 +56,8 @@ std::optional<Offer> elementwise_offer(const Call& call, Layout layout);
 
 /// A norm of the mapped operand of argument 0 in one pass by kernels/rows.h, members in front; or why not.
 Answer ask_one_pass_norm(const Call& call);
+/// Every operand has the first result's.
+bool has_one_dtype(const Call& call);
 
 /// Throws c10::Error with the text `complaint` unless `holds`, one bool, is true. On a GPU nobody waits for
 /// that, so that a pass can be recorded: as with PyTorch's own lookups there, a later call that waits throws.

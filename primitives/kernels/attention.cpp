@@ -65,7 +65,8 @@ WIDE_CLONES float exponents(const ScoreRow& row) {
   if (row.added) {
     most = largest_score(row, [&](float score, std::int64_t i) { return score + row.added[i]; });
   } else if (row.kept) {
-    most = largest_score(row, [&](float score, std::int64_t i) { return row.kept[i] ? score : kNever; });
+    most = largest_score(row,
+                         [&](float score, std::int64_t i) { return score + (row.kept[i] ? 0.0F : kNever); });
   } else {
     most = largest_score(row, [](float score, std::int64_t) { return score; });
   }

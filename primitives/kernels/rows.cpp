@@ -49,12 +49,21 @@ template <typename T>
       for (int k = 0; k < kLanes; ++k) lanes[k] += (x[i + k] - mean) * (x[i + k] - mean);
   } else {
     for (; i + kLanes <= count; i += kLanes)
-      for (int k = 0; k < kLanes; ++k) lanes[k] += x[i + k];
+      for (int k = 0; k < kLanes; ++k) lanes[k] += x[i + k] - mean;
   }
-  for (int k = 0; i < count; ++i, ++k) lanes[k] += squared ? (x[i] - mean) * (x[i] - mean) : x[i];
+  for (int k = 0; i < count; ++i, ++k) lanes[k] += squared ? (x[i] - mean) * (x[i] - mean) : x[i] - mean;
   T total = 0;
   for (const T lane : lanes) total += lane;
   return total;
+}
+
+// With what the first sum lost to rounding: the mean of numbers that are all the same is that number, and of
+// numbers far from zero it is as exact as they are.
+template <typename T>
+[[gnu::always_inline]] inline T mean_of(const T* x, std::int64_t count) {
+  const auto divisor = static_cast<T>(count);
+  const T mean = sum_of(x, count, T{0}, false) / divisor;
+  return mean + sum_of(x, count, mean, false) / divisor;
 }
 
 // Members whose row is the same, one after the other.
@@ -76,7 +85,7 @@ struct Row {
 template <typename T>
 [[gnu::always_inline]] inline bool normalize(const Row<T>& row) {
   const auto count = static_cast<T>(row.count);
-  const T mean = row.centred ? sum_of(row.x, row.count, T{0}, false) / count : T{0};
+  const T mean = row.centred ? mean_of(row.x, row.count) : T{0};
   const T squares = sum_of(row.x, row.count, mean, true), variance = squares / count + row.eps;
   if (is_odd(squares, variance)) return false;
   const T factor = T{1} / std::sqrt(variance);
@@ -117,7 +126,7 @@ template <typename T>
 [[gnu::always_inline]] inline bool normalize(const Group<T>& group) {
   const std::int64_t all = group.channels * group.length;
   const auto count = static_cast<T>(all);
-  const T mean = sum_of(group.x, all, T{0}, false) / count;
+  const T mean = mean_of(group.x, all);
   const T squares = sum_of(group.x, all, mean, true), variance = squares / count + group.eps;
   if (is_odd(squares, variance)) return false;
   const T factor = T{1} / std::sqrt(variance);

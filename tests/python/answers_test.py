@@ -314,6 +314,97 @@ class Answers(unittest.TestCase):
             for got, *expected in zip(widebench.compile(modules, x, config=FAST, mode=mode)(x), *(module(x) for module in modules)):
                 torch.testing.assert_close(got, torch.stack(expected).detach())
 
+    def test_sixteen_bits_by_a_number_of_each_member(self):
+        """Bit for bit: the number is not rounded to 16 bits before."""
+        class Scaled(torch.nn.Module):
+            def __init__(self, dtype):
+                super().__init__()
+                self.scale = torch.nn.Parameter(torch.randn((), dtype=dtype))
+
+            def forward(self, x):
+                return (x * self.scale, x / self.scale, torch.floor_divide(x, self.scale), self.scale * x, self.scale / x, x + self.scale,
+                        x - self.scale)
+
+        for dtype in (torch.bfloat16, torch.float16):
+            for own in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+                modules = [Scaled(own) for _ in range(3)]
+                x = torch.randn(64, 64).to(dtype)
+                for mode in ("eager", "default"):
+                    for got, *expected in zip(widebench.compile(modules, x, config=FAST, mode=mode)(x), *(module(x) for module in modules)):
+                        torch.testing.assert_close(got, torch.stack(expected).detach(), rtol=0, atol=0, equal_nan=True)
+
+    def test_odd_forms_of_operators(self):
+        """What a hostile reader of the strategies found: each computes what the modules do, in every mode and by the chosen strategy."""
+        functional = torch.nn.functional
+
+        def written(y):
+            y = y.clone()
+            y.narrow(1, -3, 3).mul_(2)
+            return y
+
+        def along(targets, others):
+            def run(y):
+                y = y.clone()
+                torch._foreach_add_(targets(y), others(y))
+                return y
+            return run
+
+        x, weight = torch.randn(4, 6), (5, 6)
+        forms = {"bias " + str(shape): (lambda y, w, b, after=after: after(functional.linear(y, w, b)), shape)
+                 for shape in ((), (1,), (1, 5), (4, 5)) for after in (torch.relu, torch.neg)}
+        forms |= {
+            "vector as weight": (lambda y, w, b: functional.linear(y, w[0]), (5,)),
+            "any of no axis": (lambda y, w, b: (y > 0).any(dim=()), (5,)),
+            "isin": (lambda y, w, b: torch.isin((y * 3).round().flatten().unique()[:2].long(), torch.arange(2), assume_unique=True), (5,)),
+            "lerp": (lambda y, w, b: torch.lerp(y, -y, (b.sum() > 0).to(torch.half)), (5,)),
+            "index_select of a number": (lambda y, w, b: torch.index_select(y.sum(), 0, torch.tensor([0])), (5,)),
+            "index_copy of a number": (lambda y, w, b: b.index_copy(0, torch.tensor([1]), y.sum()), (5,)),
+            "written narrow": (lambda y, w, b: written(y), (5,)),
+            "a source is a target": (lambda y, w, b: along(lambda z: [z[0], z[1]], lambda z: [z[2], z[0]])(y), (5,)),
+            "targets overlap": (lambda y, w, b: along(lambda z: [z[0:2], z[1:3]], lambda z: [torch.ones(2, 6), torch.ones(2, 6)])(y), (5,)),
+            "sum into float32": (lambda y, w, b: torch.sum(y.half() * 30000, -1, out=torch.empty(4)), (5,)),
+            "sum into integers": (lambda y, w, b: torch.cumsum(y * 3, -1, out=torch.empty(4, 6, dtype=torch.int64)), (5,)),
+            "norm of 16 bits by float32": (lambda y, w, b: functional.layer_norm(y.bfloat16(), (6,), w[0], w[1]), (5,)),
+            "norm of equal numbers": (lambda y, w, b: functional.layer_norm(y * 0 + 1000.1, (6,), w[0], w[1]), (5,)),
+            "groups of equal numbers": (lambda y, w, b: functional.group_norm((y * 0 + 100.1).reshape(2, 4, 3), 2, w.flatten()[:4]), (5,)),
+        }
+
+        class Form(torch.nn.Module):
+            def __init__(self, form, shape):
+                super().__init__()
+                self.form, self.weight = form, torch.nn.Parameter(torch.randn(weight), requires_grad=False)
+                self.bias = torch.nn.Parameter(torch.randn(shape), requires_grad=False)
+
+            def forward(self, x):
+                return self.form(x * self.weight[0], self.weight, self.bias)
+
+        for name, (form, shape) in forms.items():
+            modules = [Form(form, shape) for _ in range(3)]
+            for mode in ("eager", "default"):
+                with self.subTest(name, mode=mode):
+                    expected = torch.stack([module(x) for module in modules])
+                    got = widebench.compile(modules, x, config=FAST, mode=mode)(x)
+                    self.assertEqual(got.dtype, expected.dtype)
+                    torch.testing.assert_close(got, expected, atol=2e-3, rtol=2e-2 if expected.dtype == torch.bfloat16 else 1e-4)
+
+    def test_a_mask_keeps_nan(self):
+        """Scores that a bool mask leaves out are NaN where they were NaN or infinite."""
+        class Attention(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.randn(16))
+
+            def forward(self, query, mask):
+                key = query * self.weight
+                return torch.nn.functional.scaled_dot_product_attention(query, key, query, attn_mask=mask)
+
+        modules = [Attention() for _ in range(2)]
+        query, mask = torch.randn(2, 4, 24, 16), torch.rand(24, 24) > 0.4
+        query[0, 1, 3, 2] = float("nan")
+        for strategy in ("attention=by_head", "auto"):
+            got = widebench.compile(modules, (query, mask), config=widebench.Config.fast(strategy=strategy))(query, mask)
+            torch.testing.assert_close(got, torch.stack([module(query, mask) for module in modules]).detach(), equal_nan=True)
+
     def test_weights_made_by_hooks(self):
         """Modules with a tensor that is no leaf among their attributes, as pruning and the older weight norm leave them."""
         modules = nets(3)
