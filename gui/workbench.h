@@ -95,7 +95,7 @@ class Workbench {
   SettingsDialog settings_dialog;
   StatusBar status;
   std::vector<Panel> panels;
-  std::function<void()> settings_changed;       ///< the window keeps them
+  std::function<void()> settings_changed;         ///< the window keeps them
   std::chrono::steady_clock::time_point changed;  ///< when a job last had something to show
 
  private:

@@ -1,7 +1,7 @@
 // widebench pack: the checkpoints of N members as one file of stacked tensors.
 #include <fmt/format.h>
 
-#include <fstream>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +13,8 @@
 #include "core/frontend/torchscript.h"
 #include "formats/error.h"
 #include "formats/exported_program.h"
+#include "formats/fault.h"
+#include "formats/file.h"
 #include "formats/packed.h"
 #include "results/table.h"
 
@@ -32,10 +34,12 @@ struct MembersToPack {
   std::vector<at::Tensor> tensors;
 };
 
-bool is_archive(const std::filesystem::path& file) {
-  std::array<char, 4> first{};
-  std::ifstream(file, std::ios::binary).read(first.data(), first.size());
-  return std::string_view(first.data(), first.size()) == "PK\3\4";
+bool is_archive(const std::filesystem::path& path) {
+  return formats::naming_file("pack", path.string(), [&] {
+    const formats::OpenFile file(path);
+    const auto first = file.read(0, std::min<std::uint64_t>(4, file.size()));
+    return std::string_view(reinterpret_cast<const char*>(first.data()), first.size()) == "PK\3\4";
+  });
 }
 
 // A program's parameters and persistent buffers, which is what its state dict holds.

@@ -194,8 +194,8 @@ bool linear(const CanonicalContext& c) {
   auto type = c.result_type();
   type.shape = c.operand_type(0).shape;
   type.shape.back() = weight.shape[0];
-  const auto product = c.rewriter.emit("aten.linear.default", {at(c, 0), at(c, 1), {}}, type, "product",
-                                       c.node.module_path);
+  const auto product =
+      c.rewriter.emit("aten.linear.default", {at(c, 0), at(c, 1), {}}, type, "product", c.node.module_path);
   return replace_only_result(c, "aten.add.Tensor", {{ValueRef{product}}, at(c, 2), {std::int64_t{1}}});
 }
 

@@ -145,6 +145,9 @@ bool split(const CanonicalContext& c) {
 
 // Parts between indices, which need not grow: each begins at the index before its own, as slices count them.
 bool split_at(const CanonicalContext& c) {
+  const auto* list = c.node.arguments[1].list();
+  if (!list || std::ranges::any_of(*list, [](const Argument& one) { return one.ref() != nullptr; }))
+    return false;
   const auto dim = c.integer(2), extent = c.operand_type(0).shape[static_cast<std::size_t>(dim)];
   const auto indices = c.integers(1);
   for (std::size_t i = 0; i < c.node.results.size(); ++i) {

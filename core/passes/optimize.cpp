@@ -64,7 +64,8 @@ class Folder {
   bool must_stay(const Node& norm) const {
     const auto* primitive = find_primitive(norm.op);
     const auto wanted = wanted_strategy(choice_, graph_, norm, primitive);
-    const bool by_result = choice_.by_value.contains("%" + value(norm.results[0]).name);
+    const bool by_result =
+        norm.results[0] >= 0 && choice_.by_value.contains("%" + value(norm.results[0]).name);
     const bool is_its_own = wanted.name == kAuto ||
                             (primitive && std::ranges::any_of(primitive->strategies, [&](const auto& one) {
                                return one.name == wanted.name;

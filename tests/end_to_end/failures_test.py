@@ -3,6 +3,7 @@
 usage: failures_test.py WIDEBENCH
 """
 import json
+import os
 import pathlib
 import shutil
 import signal
@@ -245,6 +246,14 @@ class Files(Case):
             done = subprocess.run([WIDEBENCH, "info", "--json"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
         self.assertIn("standard output", done.stderr)
+
+    def test_a_pipe_is_no_file(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        for arguments in (["runs", "list", "--db", pipe], ["pack", pipe, pipe, "-o", self.results / "packed.safetensors"]):
+            done = subprocess.run([WIDEBENCH, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn(str(pipe), done.stderr)
 
     def test_a_self_test_ends_at_a_signal(self):
         for signal_ in (signal.SIGINT, signal.SIGTERM):
