@@ -145,7 +145,6 @@ std::optional<at::ScalarType> type_of_one_member(const Call& call) {
   if (call.operands.size() < 2) return std::nullopt;
   const auto alone = result_type(false), computed = call.results[0].dtype;
   const bool own = computed != alone && computed != at::kBool;
-  if (own || alone == result_type(true)) return std::nullopt;
   // Products by a number and quotients of 16 bits take it as it is and round once (ATen's
   // BinaryOpsKernel.cpp); a number that stands first is rounded like others.
   constexpr std::array<std::string_view, 8> kProducts = {
@@ -153,8 +152,10 @@ std::optional<at::ScalarType> type_of_one_member(const Call& call) {
       "aten.divide.Tensor",      "aten.true_divide.Tensor",  "aten.div.Tensor_mode",
       "aten.divide.Tensor_mode", "aten.floor_divide.default"};
   const bool rounds_once = at::isReducedFloatingType(alone) && call.operands[1].type.rank() == 0 &&
+                           call.operands[1].mapped && call.operands[1].type.dtype != alone &&
                            std::ranges::find(kProducts, call.node.op) != kProducts.end();
-  return rounds_once ? at::kFloat : alone;
+  if (rounds_once && !own) return at::kFloat;
+  return own || alone == result_type(true) ? std::nullopt : std::optional(alone);
 }
 
 Kernel prepare(const Call& call, const Offer& offer) {

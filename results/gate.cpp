@@ -101,6 +101,7 @@ CompareOptions second_options(const Comparison& first_look, const CompareOptions
 struct Repeats {
   Side baseline, fresh;
   std::set<std::string> left;  ///< alerts that still stand
+  bool own_program = false;    ///< the baseline's own program is measured in turns
 };
 
 Comparison second_look(const Repeats& repeats, const Comparison& first_look, const GateOptions& options) {
@@ -121,8 +122,8 @@ void settle(const Comparison& look, bool is_last, Repeats& repeats, GateOutcome&
   auto decided = std::move(outcome.second_look.cases);
   outcome.second_look = look;
   for (const CaseChange& change : look.cases) {
-    const bool is_final =
-        change.change == Change::kSlower || change.change == Change::kNotComparable || lacks_baseline(change);
+    const bool is_final = change.change == Change::kSlower || change.change == Change::kNotComparable ||
+                          (!repeats.own_program && lacks_baseline(change));
     if (!is_last && !is_final) continue;
     decided.push_back(change);
     repeats.left.erase(change.key);
@@ -157,9 +158,8 @@ void note_troubles(const Imported& run, GateOutcome& outcome) {
 /// Fills the second look. False: stopped.
 bool measure_again(const Side& baseline, const GateOptions& options, const MeasureAgain& again,
                    GateOutcome& outcome) {
-  Repeats repeats{baseline, {outcome.first_look.second + ", measured again", {}}, outcome.alerts};
+  Repeats repeats{baseline, {outcome.first_look.second + ", measured again", {}}, outcome.alerts, false};
   const auto judged_after = judgements(options.repeats);
-  bool own_program = false;
   for (int repeat = 0; repeat < options.repeats && !repeats.left.empty(); ++repeat) {
     auto fresh = again(repeats.left, repeat);
     if (!fresh) return false;
@@ -168,7 +168,7 @@ bool measure_again(const Side& baseline, const GateOptions& options, const Measu
     if (!outcome.wrong.empty()) return true;
     repeats.fresh.runs.push_back(std::move(fresh->run));
     if (fresh->baseline) {
-      if (!std::exchange(own_program, true)) repeats.baseline.runs.clear();
+      if (!std::exchange(repeats.own_program, true)) repeats.baseline.runs.clear();
       repeats.baseline.runs.push_back(std::move(*fresh->baseline));
     }
     const int done = repeat + 1;

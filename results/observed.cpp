@@ -103,6 +103,7 @@ Cases::Cases(const Side& side) {
       const auto [at, is_new] = by_key.emplace(record.key, all.size());
       if (is_new) all.emplace_back().any = &record;
       Observed& seen = all[at->second];
+      seen.runs += record.verdict == Verdict::kPass;
       if (record.verdict == Verdict::kPass && !record.circumstances.disturbed.empty()) {
         seen.disturbed = record.circumstances.disturbed;
       } else if (record.verdict == Verdict::kPass) {

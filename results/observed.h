@@ -14,6 +14,7 @@ namespace wide::results {
 /// A case as one side has it: one entry a run that passed and whose times say something.
 struct Observed {
   const CaseRecord* any = nullptr;  ///< whatever became of it
+  int runs = 0;                     ///< that passed, disturbed or not
   std::vector<const CaseRecord*> passed;
   std::string trouble;    ///< of a run that did not pass; empty: none
   std::string overload;   ///< of a run in `passed` whose machine had other work to do; empty: none

@@ -63,8 +63,9 @@ std::string more_than(const Contents& backup, const fs::path& target) {
 }
 
 bool has_damaged_rows(const fs::path& target) {
+  const auto store = Store::open(target, OpenMode::kReadOnly);
   try {
-    read_whole(Store::open(target, OpenMode::kReadOnly));
+    read_whole(store);
     return false;
   } catch (const Error&) {
     return true;

@@ -71,12 +71,12 @@ void check_written(const RunArguments& options) {
   namespace fs = std::filesystem;
   auto read = options.model.models;
   read.insert(read.end(), options.model.weights.begin(), options.model.weights.end());
-  for (const auto& one : {options.inputs, options.expect}) read.emplace_back(one);
+  for (const auto& one : {options.inputs, options.expect, options.model.plan}) read.emplace_back(one);
   for (const auto& written : {fs::path(options.outputs), fs::path(options.buffers)}) {
     for (const auto& one : read) {
       std::error_code none;
       if (fs::equivalent(written, one, none))
-        throw Error("usage", written.string() + ": the model is read from this file; name another to write");
+        throw Error("usage", written.string() + ": this file is read; name another to write");
     }
   }
 }

@@ -1,7 +1,10 @@
 // widebench runs pin, unpin, tag, note, delete, prune: what is kept of the history, and under which names.
 #include <fmt/format.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
 
 #include "app/cli/run_choice.h"
 #include "app/cli/runs_commands.h"
@@ -97,10 +100,10 @@ int note(const Context& context, const RunsKeepArguments& options) {
 int remove(const Context& context, const RunsKeepArguments& options) {
   auto store = open(options);
   const auto ids = chosen(store, options.runs);
-  for (const auto id : ids) {
-    const app::RunLock lock(store.path(), id);  // not while it is measured
-    store.delete_run(id);
-  }
+  std::vector<std::unique_ptr<app::RunLock>> locks;  // not while one of them is measured
+  for (const auto id : std::set(ids.begin(), ids.end()))
+    locks.push_back(std::make_unique<app::RunLock>(store.path(), id));
+  for (const auto id : ids) store.delete_run(id);
   return done(context, {{"deleted", ids}}, fmt::format("deleted run {}", fmt::join(ids, ", ")));
 }
 

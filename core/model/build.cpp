@@ -98,6 +98,10 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
 }
 
 WideModel::Held WideModel::hold_inputs(const Graph& canonical, std::span<const ModelInput> inputs) {
+  std::set<std::string> written;
+  for (const auto& input : canonical.inputs)
+    if (is_written(canonical, input) && !state_.contains(input.target)) written.insert(input.target);
+  if (!written.empty()) refuse_overlaps(written);
   Held held;
   std::size_t user = 0;
   for (const auto& input : canonical.inputs) {
@@ -109,7 +113,6 @@ WideModel::Held WideModel::hold_inputs(const Graph& canonical, std::span<const M
     }
     const bool changes = is_written(canonical, input);
     const bool is_first = changes && !state_.contains(input.target);
-    if (is_first) refuse_overlaps(input.target);
     if (is_first && options_.borrowed) own_buffer(input.target);
     const auto& value = weight(input.target);
     if (changes) {

@@ -1,7 +1,6 @@
 // The members' tensors as the wide model keeps them: once where they are the same, stacked while programs
 // read them so.
 #include <ATen/ATen.h>
-#include <ATen/MemoryOverlap.h>
 
 #include <algorithm>
 #include <set>
@@ -87,17 +86,38 @@ void WideModel::own_buffer(const std::string& fqn) {
   for (auto& member : members_) member.tensors[fqn] = member.tensors.at(fqn).clone();
 }
 
-// A pass writes the buffer, and the graph does not say that another tensor would change with it.
-void WideModel::refuse_overlaps(const std::string& written) const {
+// A pass writes these buffers, and the graph does not say that other tensors would change with them.
+void WideModel::refuse_overlaps(const std::set<std::string>& written) const {
+  struct Place {
+    const char *begin, *end;
+    const std::string* name;
+    const at::Tensor* tensor;
+  };
+  const auto is_same = [](const at::Tensor& a, const at::Tensor& b) {
+    return a.data_ptr() == b.data_ptr() && a.sizes() == b.sizes() && a.strides() == b.strides();
+  };
   for (const auto& member : members_) {
-    const auto& buffer = member.tensors.at(written);
+    std::vector<Place> places;
     for (const auto& input : captured_.inputs) {
-      if (input.kind == InputKind::kUser || input.target == written) continue;
-      const auto& other = member.tensors.at(input.target);
-      if (at::get_overlap_status(buffer, other) != at::MemOverlapStatus::Partial) continue;
-      throw Error("widen", "member '" + member.name + "': a pass writes the buffer '" + written +
-                               "', a part of whose memory '" + input.target +
-                               "' is; make that a view of it in forward()");
+      if (input.kind == InputKind::kUser) continue;
+      const auto& tensor = member.tensors.at(input.target);
+      if (!tensor.has_storage() || tensor.numel() == 0) continue;
+      std::int64_t last = 0;
+      for (std::int64_t i = 0; i < tensor.dim(); ++i) last += (tensor.size(i) - 1) * tensor.stride(i);
+      const auto* begin = static_cast<const char*>(tensor.const_data_ptr());
+      places.push_back(
+          {begin, begin + (last + 1) * static_cast<std::int64_t>(tensor.itemsize()), &input.target, &tensor});
+    }
+    std::ranges::sort(places, {}, &Place::begin);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      for (std::size_t k = i + 1; k < places.size() && places[k].begin < places[i].end; ++k) {
+        const auto& [a, b] = std::pair(places[i], places[k]);
+        const bool writes = written.contains(*a.name) || written.contains(*b.name);
+        if (!writes || is_same(*a.tensor, *b.tensor)) continue;
+        throw Error("widen",
+                    "member '" + member.name + "': '" + *a.name + "' and '" + *b.name +
+                        "' share memory that a pass writes; make the one a view of the other in forward()");
+      }
     }
   }
 }

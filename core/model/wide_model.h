@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -208,7 +209,7 @@ class WideModel {
   /// One pass; a fault of one member names it.
   std::vector<ExecutionOutput> run_named(const Build& built, std::span<const ModelInput> inputs);
   void own_buffer(const std::string& fqn);
-  void refuse_overlaps(const std::string& written) const;
+  void refuse_overlaps(const std::set<std::string>& written) const;
   at::Tensor initial_buffer(const std::string& fqn) const;
   Graph captured_;
   std::vector<Member> members_;

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/aten/torch_bridge.h"
 #include "core/eager/higher_order.h"
@@ -307,9 +308,10 @@ class Functionalizer {
     for (const auto id : targets) {
       if (!written.emplace(root(id), id).second) throw_shared(node);
     }
+    std::unordered_set<ValueId> used;
     for_each_use(node, [&](ValueId id) {
       const auto found = written.find(root(id));
-      if (found != written.end() && found->second != id) throw_shared(node);
+      if (found != written.end() && (found->second != id || !used.insert(id).second)) throw_shared(node);
     });
   }
 

@@ -213,8 +213,8 @@ def _called_with(wide, args, kwargs, in_dims, kwargs_in_dims, progress):
 def _build(wide, progress):
     try:
         wide._prepare(wide._example, progress)
-    except Error:
-        if not wide._take_plain_example():
+    except Error as error:
+        if not wide._take_plain_example(error):
             raise
         wide._prepare(wide._example, progress)
     if not wide.config.validate:

@@ -139,9 +139,9 @@ def bring(module, weights, place):
 
 
 def skeleton(module):
-    """A copy of the module without numbers: its parameters and buffers lie on the meta device."""
-    memo = {}
-    for tensor in named_tensors(module).values():
+    """A copy of the module without numbers: its parameters and buffers lie on the meta device. Other tensors are copied."""
+    memo = {id(tensor): tensor.detach().clone() for tensor in named_tensors(module).values()}
+    for tensor in [*module.parameters(), *module.buffers()]:
         empty = torch.empty_like(tensor, device="meta")
         memo[id(tensor)] = (torch.nn.Parameter(empty, requires_grad=tensor.requires_grad)
                             if isinstance(tensor, torch.nn.Parameter) else empty)

@@ -160,12 +160,12 @@ class _Sizes:
                         self._values.setdefault(tree.args[0].value, actual)
 
     def __call__(self, size):
-        return self._evaluate(_tree(size)) if "as_expr" in size else next(iter(size.values()))
+        return self._evaluate(_tree(size)) if "as_expr" in size else _constant(size)
 
     def knows(self, size):
         """Whether the sizes of inputs say all of it."""
         return "as_expr" not in size or all(
-            not isinstance(part, ast.Call) or (part.args[0].value in self._values if part.func.id == "Symbol" else part.func.id in _FUNCTIONS)
+            not isinstance(part, ast.Call) or isinstance(part.func, ast.Name) and (part.args[0].value in self._values if part.func.id == "Symbol" else part.func.id in _FUNCTIONS)
             for part in ast.walk(_tree(size)))
 
     def _evaluate(self, tree):
@@ -246,8 +246,8 @@ class Program:
             elif kind.startswith("as_sym_"):
                 number = self._numbers[value["as_name"]] if "as_name" in value else value
                 if not sizes.knows(number):
-                    raise Error("load", f"output {len(self._outputs)} of the model is a number that its data decide (.item(), .tolist()), another for "
-                                        "each member; return it as a tensor", f"output.{len(self._outputs)}")
+                    raise Error("load", f"output {len(self._outputs)} of the model is a number that its data decide (.item(), .tolist()), or that is "
+                                        "computed in a way not known here; return it as a tensor", f"output.{len(self._outputs)}")
                 self._outputs.append(("size", number))
             else:
                 self._outputs.append((_constant(argument),))

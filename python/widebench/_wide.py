@@ -48,7 +48,7 @@ class Wide(Fleet, torch.nn.Module):
         super().__init__()
         self._handle, self._program, self.names, self.config = _handle, _program, _names, _config
         self.__dict__["_skeleton"] = _skeleton  # no part of this module
-        self._sources, self._architecture, self._example = [None] * len(_names), None, None
+        self._sources, self._architecture, self._example, self._plain_example = [None] * len(_names), None, None, False
         self._mapped, self._moves = [False] * _program.inputs, None
         self._few = _handle << 4 if 1 <= _program.inputs <= 4 else None  # as forward_few takes model and mapped inputs
         self._direct = -1 if self._few is None else _program.plain  # a call of so many tensors takes the short way
@@ -187,15 +187,14 @@ class Wide(Fleet, torch.nn.Module):
         return [torch.stack([varied(tensor, i) for i in range(len(self))]) if own else tensor
                 for tensor, own in zip(tensors, self._mapped)]
 
-    def _take_plain_example(self):
+    def _take_plain_example(self, error):
         """The example as it was given for each member, where it was another for each: the model may refuse rows in another order (offsets
-        of bags, a positive definite matrix). False: it is that already."""
-        if self._example is None or not any(self._mapped):
+        of bags, a positive definite matrix). False: it is that already, or the error is another."""
+        if self._example is None or self._plain_example or not any(self._mapped) or error.stage in ("stale", "usage", "load", "widen"):
             return False
-        plain = [tensor[:1].expand_as(tensor).contiguous() if own else tensor for tensor, own in zip(self._example, self._mapped)]
-        changed = any(not torch.equal(a, b) for a, b in zip(plain, self._example))
-        self._example = plain
-        return changed
+        self._example = [tensor[:1].expand_as(tensor).contiguous() if own else tensor for tensor, own in zip(self._example, self._mapped)]
+        self._plain_example = True
+        return True
 
     def _inputs(self, args, kwargs):
         if not args and not kwargs:
@@ -227,8 +226,8 @@ class Wide(Fleet, torch.nn.Module):
         """
         try:
             return self._proof(self._inputs(args, kwargs))
-        except Error:
-            if args or kwargs or not self._take_plain_example():
+        except Error as error:
+            if args or kwargs or not self._take_plain_example(error):
                 raise
             return self._proof(self._example)
 

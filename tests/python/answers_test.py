@@ -349,6 +349,11 @@ class Answers(unittest.TestCase):
                 return y
             return run
 
+        def named(y):
+            first, second = y[0].clone(), y[1].clone()
+            torch._foreach_add_([first, second], [y[2], first])
+            return torch.stack([first, second])
+
         x, weight = torch.randn(4, 6), (5, 6)
         forms = {"bias " + str(shape): (lambda y, w, b, after=after: after(functional.linear(y, w, b)), shape)
                  for shape in ((), (1,), (1, 5), (4, 5)) for after in (torch.relu, torch.neg)}
@@ -361,6 +366,7 @@ class Answers(unittest.TestCase):
             "index_copy of a number": (lambda y, w, b: b.index_copy(0, torch.tensor([1]), y.sum()), (5,)),
             "written narrow": (lambda y, w, b: written(y), (5,)),
             "a source is a target": (lambda y, w, b: along(lambda z: [z[0], z[1]], lambda z: [z[2], z[0]])(y), (5,)),
+            "a named source is a target": (lambda y, w, b: named(y), (5,)),
             "targets overlap": (lambda y, w, b: along(lambda z: [z[0:2], z[1:3]], lambda z: [torch.ones(2, 6), torch.ones(2, 6)])(y), (5,)),
             "sum into float32": (lambda y, w, b: torch.sum(y.half() * 30000, -1, out=torch.empty(4)), (5,)),
             "sum into integers": (lambda y, w, b: torch.cumsum(y * 3, -1, out=torch.empty(4, 6, dtype=torch.int64)), (5,)),
@@ -413,6 +419,7 @@ class Answers(unittest.TestCase):
         wide = widebench.compile(modules, X, config=FAST)
         torch.testing.assert_close(wide(X), torch.stack([module(X) for module in modules]).detach())
         for module, unpacked in zip(modules, wide.unpack()):
+            self.assertNotIn("meta", {str(part.weight.device) for part in unpacked.modules() if isinstance(part, torch.nn.Linear)})
             torch.testing.assert_close(unpacked(X), module(X))
 
     def test_recurrent(self):

@@ -111,7 +111,7 @@ class Refusals(unittest.TestCase):
             def __init__(self):
                 super().__init__()
                 self.register_buffer("count", torch.zeros(4))
-                self.register_buffer("first", self.count[:2])
+                self.register_buffer("first", self.count[::2])
 
             def forward(self, x):
                 self.count.add_(1)

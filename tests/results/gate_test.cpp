@@ -142,6 +142,18 @@ TEST_F(Gate, ADisturbedCaseIsNotLetThrough) {
   EXPECT_EQ(measured_, 6) << "measuring again tells nothing of the baseline";
 }
 
+TEST_F(Gate, ABaselineIsMeasuredAgainWhereItWasDisturbedButNotForEver) {
+  Side baseline = runs(2, 0, 1, "main");
+  const auto disturb = [](Imported& run) { set_disturbed(run.cases[0], "other work took a CPU away"); };
+  for (auto& run : baseline.runs) disturb(run);
+  EXPECT_TRUE(unsteady_cases(baseline).contains("case0/n=4"));
+  for (int i = 0; i < 14; ++i) {
+    baseline.runs.push_back(simulated_run(machine_, kCases, 0, 1, random_));
+    disturb(baseline.runs.back());
+  }
+  EXPECT_FALSE(unsteady_cases(baseline).contains("case0/n=4"));
+}
+
 TEST_F(Gate, WrongNumbersEndIt) {
   const auto baseline = runs(4, 0, 1, "main");
   const auto wrong = [](Imported& run, const std::string& key) {

@@ -165,7 +165,9 @@ void draw(HistoryPanel& panel, Workbench& bench, const Ui& ui) {
                 "Try again###again");
     return;
   }
-  if (!panel.data && !panel.records->database.empty()) {
+  const auto reading = panel.reading == 0 ? std::nullopt : bench.jobs.find(panel.reading);
+  if (!panel.data && reading &&
+      (reading->state == JobState::kWaiting || reading->state == JobState::kRunning)) {
     faint_text(ui, "Reading the history\xe2\x80\xa6");
     return;
   }

@@ -43,23 +43,23 @@ void read_runs(const Shared& panel, Workbench& bench) {
   panel->read = panel->records->revision;
   if (panel->records->database.empty()) return;
   const auto database = panel->records->database;
-  bench.jobs.start(Lane::kFiles, "Reading the history",
-                   [panel, &bench, database](const JobContext&) -> Apply {
-                     // The panel says it, and goes on saying it.
-                     try {
-                       auto data = std::make_shared<HistoryData>(read_history(database));
-                       return [panel, &bench, data] {
-                         panel->fault.clear();
-                         show_runs(*panel, bench.selection, data);
-                         if (panel->run) read_again(panel, bench, panel->run->run.id);
-                       };
-                     } catch (const Error& error) {
-                       return [panel, fault = std::string(error.what())] {
-                         panel->fault = fault;
-                         panel->data.reset();
-                       };
-                     }
-                   });
+  panel->reading = bench.jobs.start(Lane::kFiles, "Reading the history",
+                                    [panel, &bench, database](const JobContext&) -> Apply {
+                                      // The panel says it, and goes on saying it.
+                                      try {
+                                        auto data = std::make_shared<HistoryData>(read_history(database));
+                                        return [panel, &bench, data] {
+                                          panel->fault.clear();
+                                          show_runs(*panel, bench.selection, data);
+                                          if (panel->run) read_again(panel, bench, panel->run->run.id);
+                                        };
+                                      } catch (const Error& error) {
+                                        return [panel, fault = std::string(error.what())] {
+                                          panel->fault = fault;
+                                          panel->data.reset();
+                                        };
+                                      }
+                                    });
 }
 
 void look_at(const Shared& panel, Workbench& bench, std::int64_t run) {
