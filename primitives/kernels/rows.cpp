@@ -57,13 +57,23 @@ template <typename T>
   return total;
 }
 
-// With what the first sum lost to rounding: the mean of numbers that are all the same is that number, and of
-// numbers far from zero it is as exact as they are.
 template <typename T>
-[[gnu::always_inline]] inline T mean_of(const T* x, std::int64_t count) {
+struct Moments {
+  T mean, squares;  ///< squares: the sum of those of the deviations
+};
+
+// Of a row far from zero the mean is taken once more, with what its sum lost to rounding: of numbers that are
+// all the same it is that number.
+template <typename T>
+[[gnu::always_inline]] inline Moments<T> moments(const T* x, std::int64_t count) {
+  constexpr T kFar = 16;  // times the variance
   const auto divisor = static_cast<T>(count);
-  const T mean = sum_of(x, count, T{0}, false) / divisor;
-  return mean + sum_of(x, count, mean, false) / divisor;
+  T mean = sum_of(x, count, T{0}, false) / divisor, squares = sum_of(x, count, mean, true);
+  if (mean * mean * divisor > kFar * squares) {
+    mean += sum_of(x, count, mean, false) / divisor;
+    squares = sum_of(x, count, mean, true);
+  }
+  return {mean, squares};
 }
 
 // Members whose row is the same, one after the other.
@@ -85,8 +95,9 @@ struct Row {
 template <typename T>
 [[gnu::always_inline]] inline bool normalize(const Row<T>& row) {
   const auto count = static_cast<T>(row.count);
-  const T mean = row.centred ? mean_of(row.x, row.count) : T{0};
-  const T squares = sum_of(row.x, row.count, mean, true), variance = squares / count + row.eps;
+  const auto [mean, squares] =
+      row.centred ? moments(row.x, row.count) : Moments<T>{T{0}, sum_of(row.x, row.count, T{0}, true)};
+  const T variance = squares / count + row.eps;
   if (is_odd(squares, variance)) return false;
   const T factor = T{1} / std::sqrt(variance);
   for (std::int64_t k = 0; k < row.copies.count; ++k) {
@@ -126,8 +137,8 @@ template <typename T>
 [[gnu::always_inline]] inline bool normalize(const Group<T>& group) {
   const std::int64_t all = group.channels * group.length;
   const auto count = static_cast<T>(all);
-  const T mean = mean_of(group.x, all);
-  const T squares = sum_of(group.x, all, mean, true), variance = squares / count + group.eps;
+  const auto [mean, squares] = moments(group.x, all);
+  const T variance = squares / count + group.eps;
   if (is_odd(squares, variance)) return false;
   const T factor = T{1} / std::sqrt(variance);
   for (std::int64_t k = 0; k < group.copies.count * group.channels; ++k) {
