@@ -69,6 +69,8 @@ constexpr double kMostTolerance = 1e300;
 /// What is written may not take the place of what is read.
 void check_written(const RunArguments& options) {
   namespace fs = std::filesystem;
+  if (fs::path(options.outputs).lexically_normal() == fs::path(options.buffers).lexically_normal())
+    throw Error("usage", options.outputs + ": --outputs and --buffers name one file; give each its own");
   auto read = options.model.models;
   read.insert(read.end(), options.model.weights.begin(), options.model.weights.end());
   for (const auto& one : {options.inputs, options.expect, options.model.plan}) read.emplace_back(one);

@@ -111,7 +111,7 @@ void WideModel::refuse_overlaps(const std::set<std::string>& written) const {
     std::ranges::sort(places, {}, &Place::begin);
     for (std::size_t i = 0; i < places.size(); ++i) {
       for (std::size_t k = i + 1; k < places.size() && places[k].begin < places[i].end; ++k) {
-        const auto& [a, b] = std::pair(places[i], places[k]);
+        const Place &a = places[i], &b = places[k];
         const bool writes = written.contains(*a.name) || written.contains(*b.name);
         if (!writes || is_same(*a.tensor, *b.tensor)) continue;
         throw Error("widen",
