@@ -52,6 +52,7 @@ struct ActivityCapture::State {
   void stop();
   void switch_off();
   void quieten() const;
+  void leave_out_what_came_before();
   void take_the_hosts_clock_and_threads();
   std::int64_t offset() const;
 
@@ -133,6 +134,18 @@ std::int64_t ActivityCapture::State::offset() const {
   return static_cast<std::int64_t>(time) - (before + settings.now()) / 2;
 }
 
+// CUPTI goes on counting after a capture has ended and has nowhere to write then: what it lost of the work
+// between two captures would be told at the first buffer of the second.
+void ActivityCapture::State::leave_out_what_came_before() {
+  api.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  std::size_t lost = 0;
+  api.dropped_records(nullptr, 0, &lost);
+  const std::lock_guard lock(mutex);
+  for (auto& buffer : filled) free.push_back(std::move(buffer.bytes));
+  filled.clear();
+  dropped = 0;
+}
+
 std::optional<Refusal> ActivityCapture::State::start() {
   State* nobody = nullptr;
   if (!current.compare_exchange_strong(nobody, this))
@@ -163,6 +176,7 @@ std::optional<Refusal> ActivityCapture::State::start() {
     }
   }
   quieten();
+  leave_out_what_came_before();
   ahead = offset();
   running = true;
   if (settings.sentinel) settings.sentinel();

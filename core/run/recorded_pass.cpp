@@ -10,11 +10,11 @@
 // Note [What recordings read and write]
 // A recording reads and writes the memory that it was made with. To copy all inputs there and all outputs
 // away at each run takes longer than many a pass: what only moves data takes three times as long. So
-// - small inputs are copied to a place of the recording's own, which costs a launch and lets them lie
-// anywhere;
-// - larger ones are read where the caller has them. Callers that loop have them in the same places again and
-//   again: there is a recording for each such set of places, up to a few. Once there are as many as there may
-//   be, one that was not used for a while makes way for places that come the second time;
+// - larger inputs are read where the caller has them. Callers that loop have them in the same places again
+//   and again: there is a recording for each such set of places, up to a few. Once there are as many as there
+//   may be, one that was not used for a while makes way for places that come the second time;
+// - small ones are copied to a place of the recording's own, which costs a launch and lets them lie anywhere,
+//   until they come from the same places the second time: from then on they are read there, too;
 // - outputs are given to the caller as they are, and the recording waits until he has let go of all of them.
 //   Another one runs meanwhile: two are enough for who keeps the last result until he has the next.
 // One more serves all that fits nowhere: it has places of its own for all inputs, and gives copies. That is
@@ -143,9 +143,9 @@ RecordedPass::RecordedPass(Record record, bool feeds_itself)
 RecordedPass::~RecordedPass() = default;
 
 std::unique_ptr<RecordedPass::One> RecordedPass::recorded(std::span<const WideTensor> inputs, Pass pass,
-                                                          bool serves_all) try {
+                                                          Reads reads, bool serves_all) try {
   auto one = std::make_unique<One>();
-  if (serves_all || are_small(inputs)) {
+  if (reads == Reads::kCopies) {
     for (const auto& input : inputs)
       one->copied.push_back({input.tensor.defined() ? input.tensor.clone() : input.tensor, input.layout});
   } else {
@@ -188,20 +188,23 @@ bool RecordedPass::make_way(std::span<const WideTensor> inputs) {
 
 RecordedPass::One* RecordedPass::own(std::span<const WideTensor> inputs, Pass pass) {
   if (feeds_itself_) return nullptr;
+  One* fitting = nullptr;
   for (const auto& one : recordings_) {
     if (!one->fits(inputs) || !(one->gives_copies || one->is_free())) continue;
-    one->used = runs_;
-    return one.get();
+    if (!fitting || one->copied.empty()) fitting = one.get();
   }
-  if (no_more_ || !make_way(inputs)) return nullptr;
-  auto one = recorded(inputs, pass, false);
-  if (!one) return nullptr;
-  one->used = runs_;
-  return recordings_.emplace_back(std::move(one)).get();
+  const bool copies = are_small(inputs), reads = fitting && fitting->copied.empty();
+  const bool again = copies && !reads && recordings_.size() < kMostRecordings && come_again(inputs);
+  if ((!fitting || again) && !no_more_ && (again || make_way(inputs))) {
+    if (auto one = recorded(inputs, pass, copies && !again ? Reads::kCopies : Reads::kPlaces, false))
+      fitting = recordings_.emplace_back(std::move(one)).get();
+  }
+  if (fitting) fitting->used = runs_;
+  return fitting;
 }
 
 RecordedPass::One* RecordedPass::for_all(std::span<const WideTensor> inputs, Pass pass) {
-  if (!for_all_ && !no_more_) for_all_ = recorded(inputs, pass, true);
+  if (!for_all_ && !no_more_) for_all_ = recorded(inputs, pass, Reads::kCopies, true);
   return for_all_.get();
 }
 

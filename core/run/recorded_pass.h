@@ -45,8 +45,9 @@ class RecordedPass {
  private:
   struct One;
   struct Place;
+  enum class Reads { kPlaces, kCopies };
   /// Null where it cannot be recorded: none is tried again then.
-  std::unique_ptr<One> recorded(std::span<const WideTensor> inputs, Pass pass, bool serves_all);
+  std::unique_ptr<One> recorded(std::span<const WideTensor> inputs, Pass pass, Reads reads, bool serves_all);
   One* own(std::span<const WideTensor> inputs, Pass pass);
   One* for_all(std::span<const WideTensor> inputs, Pass pass);
   bool make_way(std::span<const WideTensor> inputs);

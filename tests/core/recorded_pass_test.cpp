@@ -88,6 +88,22 @@ TEST(RecordedPass, ReadsLargeInputsWhereTheyLieAndGivesResultsAway) {
   EXPECT_EQ(places.size(), 2u) << "nobody had the results any more: they need not be copied";
 }
 
+TEST(RecordedPass, ReadsSmallInputsWhereTheyLieOnceTheyComeAgain) {
+  const auto architecture = zoo::build("mlp", {});
+  auto plain = wide_model(architecture, kMembers);
+  auto sets = sets_of(architecture, 8);
+  for (const auto& [loop, wanted] : {std::pair(8U, 1U), std::pair(2U, 3U), std::pair(1U, 2U)}) {
+    SCOPED_TRACE(loop);
+    auto model = wide_model(architecture, kMembers, recording());
+    for (std::size_t pass = 0; pass < 8; ++pass) {
+      auto& inputs = sets[pass % loop];
+      inputs[0].tensor.add_(1);
+      EXPECT_TRUE(agree(model.forward(inputs)[0].stacked(), plain.forward(inputs)[0].stacked())) << pass;
+    }
+    EXPECT_EQ(recorded(model, sets[0]).recordings(), wanted);
+  }
+}
+
 // A few passes from anywhere, then a loop over two sets of inputs.
 TEST(RecordedPass, MakesWayForPlacesThatComeAgain) {
   const auto architecture = large();
@@ -201,7 +217,7 @@ TEST(RecordedPass, IsRecordedAnewOnceItIsForgotten) {
     ++recordings;
     return record(work);
   };
-  const auto architecture = zoo::build("mlp", {});
+  const auto architecture = large();
   const auto inputs = wide_inputs(architecture, kMembers);
   auto model = wide_model(architecture, kMembers, options);
   for (int pass = 0; pass < 3; ++pass) model.forward(inputs);

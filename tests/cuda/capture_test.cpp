@@ -120,6 +120,15 @@ TEST(CuptiCaptureTest, DroppedRecordsAreCountedAndTold) {
   EXPECT_TRUE(mentions(trace, "dropped 17 records"));
 }
 
+TEST(CuptiCaptureTest, WhatWasLostBeforeItBeganIsNotIts) {
+  FakeCupti fake;
+  fake.launch(1, 1100), fake.kernel(1, 1200, 1300);
+  fake.lost_before = 90'000;
+  const auto trace = captured();
+  EXPECT_EQ(trace.completeness.dropped, 0u);
+  EXPECT_TRUE(trace.completeness.complete);
+}
+
 TEST(CuptiCaptureTest, UnknownKindsAreCountedAndPassedOver) {
   FakeCupti fake;
   fake.launch(1, 1100), fake.unknown(9999), fake.unknown(54), fake.kernel(1, 1200, 1300), fake.unknown(-1);

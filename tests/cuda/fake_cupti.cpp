@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace wide::test {
 namespace {
@@ -61,20 +62,29 @@ struct FakeCalls {
   }
   static CUptiResult disable(CUpti_ActivityKind kind) {
     std::erase(active->enabled, kind);
+    active->begun_ = false;
     return CUPTI_SUCCESS;
   }
   static CUptiResult flush(std::uint32_t) {
-    for (const auto& cells : active->buffers_) {
-      std::uint8_t* buffer = nullptr;
-      std::size_t size = 0, most = 0;
-      request(&buffer, &size, &most);
-      ++active->buffers_taken;
-      if (cells.size() > size) throw std::logic_error("the test's stream is larger than a buffer");
-      std::copy(cells.begin(), cells.end(), buffer);
-      complete(nullptr, 0, buffer, size, cells.size());
+    // The first of a capture asks for what came before, which fills a buffer of its own.
+    if (!std::exchange(active->begun_, true)) {
+      if (active->lost_before > 0) hand_out({});
+      return CUPTI_SUCCESS;
     }
+    active->streams_ = true;
+    for (const auto& cells : active->buffers_) hand_out(cells);
+    active->streams_ = false;
     active->buffers_.clear();
     return active->flush_fails;
+  }
+  static void hand_out(const std::vector<std::uint8_t>& cells) {
+    std::uint8_t* buffer = nullptr;
+    std::size_t size = 0, most = 0;
+    request(&buffer, &size, &most);
+    ++active->buffers_taken;
+    if (cells.size() > size) throw std::logic_error("the test's stream is larger than a buffer");
+    std::copy(cells.begin(), cells.end(), buffer);
+    complete(nullptr, 0, buffer, size, cells.size());
   }
   static CUptiResult next(std::uint8_t* buffer, std::size_t valid, CUpti_Activity** record) {
     auto* const at = *record ? reinterpret_cast<std::uint8_t*>(*record) + kCell : buffer;
@@ -84,8 +94,7 @@ struct FakeCalls {
     return CUPTI_SUCCESS;
   }
   static CUptiResult dropped(CUcontext, std::uint32_t, std::size_t* count) {
-    *count = active->dropped;
-    active->dropped = 0;
+    *count = std::exchange(active->streams_ ? active->dropped : active->lost_before, 0);
     return CUPTI_SUCCESS;
   }
   static CUptiResult enable_call(CUpti_CallbackId id, std::uint8_t on) {

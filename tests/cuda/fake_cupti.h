@@ -39,6 +39,7 @@ struct FakeCupti {
   CUptiResult callback_fails = CUPTI_SUCCESS, node_id_fails = CUPTI_SUCCESS;
   CUptiResult record_fails = CUPTI_SUCCESS;  ///< instead of the end of each buffer
   std::size_t dropped = 0;                   ///< told once
+  std::size_t lost_before = 0;               ///< of the work before this capture, told first
   std::uint64_t time = 1000;                 ///< of its own clock
   bool takes_clock = false;                  ///< the one that it is given
 
@@ -61,6 +62,7 @@ struct FakeCupti {
   CUpti_CallbackFunc subscriber_ = nullptr;
   void* subscriber_data_ = nullptr;
   std::vector<std::vector<std::uint8_t>> buffers_;
+  bool begun_ = false, streams_ = false;  // what came before was asked for; what came since is handed out
 };
 
 }  // namespace wide::test
