@@ -128,7 +128,8 @@ struct ModelView {
   std::string schedule;
   std::string plan;  ///< as `widebench plan -o FILE` writes it, so that another process runs the very same
   std::vector<ScheduleView> schedules;
-  double pass_us = 0;  ///< of a pass, summed over nodes and conversions
+  double pass_us = 0;  ///< of a pass of all members: its nodes and conversions, in each of its turns
+  double turns = 1;    ///< programs that run one after the other: the nodes' times are of one
   double build_milliseconds = 0;
   std::vector<std::string> warnings;
 

@@ -248,7 +248,8 @@ class ModelBench final : public gui::Bench {
     view.sequential_ops = cover.sequential_ops;
     view.schedule = cover.schedule;
     view.plan = to_json(store(build.optimized, model.members(), build.planned)).dump(1) + "\n";
-    view.pass_us = build.plan().cost / 1e3;
+    view.turns = static_cast<double>(build.planned.schedule.turns(model.members()));
+    view.pass_us = view.turns * build.plan().cost / 1e3;
     view.build_milliseconds = build.milliseconds;
     const auto& graph = build.optimized;
     view.graph = node_views(graph, build.plan());

@@ -54,7 +54,7 @@ double Session::estimated_pass_us() const {
   double us = model->pass_us;
   for (const auto& node : model->graph) {
     if (!node.choosable()) continue;
-    if (const auto then = estimated_us(node)) us += *then - node.microseconds;
+    if (const auto then = estimated_us(node)) us += model->turns * (*then - node.microseconds);
   }
   return std::max(0.0, us);
 }

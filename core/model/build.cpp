@@ -85,7 +85,8 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
            describe(planned.schedule, members(), device()) + "\n" + listing(optimized, planned.plan);
   });
   const bool random = draws_numbers(optimized);
-  return {std::move(specialized.graph),
+  return {members(),
+          std::move(specialized.graph),
           std::move(written),
           std::move(canonical),
           std::move(optimized),

@@ -56,7 +56,7 @@ Coverage coverage(const Build& build) {
   }
   result.conversions = static_cast<std::int64_t>(plan.conversions.size());
   result.copies = plan.copying_conversions();
-  result.schedule = describe(build.planned.schedule, plan.members, build.optimized.device);
+  result.schedule = describe(build.planned.schedule, build.members, build.optimized.device);
   return result;
 }
 

@@ -84,6 +84,7 @@ struct BuildOptions {
 
 /// A canonical graph for given input shapes, with its plan and programs.
 struct Build {
+  std::int64_t members = 0;
   Graph specialized;               ///< what one member runs alone
   std::vector<bool> written;       ///< inputs of `specialized` that a run writes into
   Graph canonical;                 ///< what separate runs of the members are measured by

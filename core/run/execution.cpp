@@ -53,6 +53,11 @@ bool put(const WideTensor& result, const MembersOfProgram& part, const at::Tenso
 
 }  // namespace
 
+std::int64_t Schedule::turns(std::int64_t members) const {
+  const auto programs = (members + chunk - 1) / chunk;
+  return (programs + workers - 1) / workers;
+}
+
 std::string describe(const Schedule& schedule, std::int64_t members, at::Device device) {
   const auto programs = (members + schedule.chunk - 1) / schedule.chunk;
   std::string text = std::to_string(members) + (members == 1 ? " member" : " members");

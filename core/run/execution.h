@@ -31,6 +31,8 @@ struct Schedule {
     visit("threads", schedule.threads, 0, 4096);
   }
   bool operator==(const Schedule&) const = default;
+  /// How often a program of its own ends in a pass before the next ones can begin.
+  std::int64_t turns(std::int64_t members) const;
 };
 /// "8 members at once", "2 programs of 4 members, 2 at a time", "8 members one at a time".
 std::string describe(const Schedule& schedule, std::int64_t members, at::Device device = at::kCPU);

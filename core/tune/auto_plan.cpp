@@ -203,9 +203,7 @@ class AutoPlanner {
   }
 
   double predicted(const Schedule& schedule, const Plans& plans) const {
-    const auto programs = (request_.parts.members + schedule.chunk - 1) / schedule.chunk;
-    const auto turns = (programs + schedule.workers - 1) / schedule.workers;
-    return plans.plan.cost * static_cast<double>(turns);
+    return plans.plan.cost * static_cast<double>(schedule.turns(request_.parts.members));
   }
 
   bool worth_building(const Schedule& schedule, double prediction) const {

@@ -122,7 +122,7 @@ void paint_box(const GraphPanel& panel, const GraphBox& box, const ModelView& mo
   write_box(panel, box, model, ui, place, look.alpha);
   if (!(model.pass_us > 0) || box.nodes.empty() || panel.colour == GraphColour::kPlan) return;
   const float width = 4.5F * place.unit;
-  const float share = static_cast<float>(std::min(1.0, sum.us / model.pass_us));
+  const float share = static_cast<float>(std::min(1.0, model.turns * sum.us / model.pass_us));
   const ImVec2 bar{end.x - 5.0F * place.unit, at.y + 2.85F * place.unit};
   const float low = bar.y + 0.4F * place.unit;
   list->AddRectFilled(bar, {bar.x + width, low}, packed(faded(ui.theme.hairline, 0.8F * look.alpha)));

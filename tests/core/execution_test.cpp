@@ -77,6 +77,7 @@ TEST(Schedules, AllGiveWhatMembersGiveAlone) {
       }
       auto model = corpus_model(name, 3, options);
       EXPECT_EQ(model.build(inputs).planned.schedule, schedule);
+      EXPECT_EQ(coverage(model.build(inputs)).schedule, describe(schedule, 3));
       const auto proof = prove(model, inputs);
       for (const auto& check : proof.checks) EXPECT_TRUE(check.passed) << check.what << ": " << check.text;
     }
