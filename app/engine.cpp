@@ -19,7 +19,8 @@ namespace {
 std::vector<SubjectInfo> subjects() {
   std::vector<SubjectInfo> list;
   for (const auto& subject : zoo::subjects()) {
-    list.push_back({subject.name, subject.kind, subject.summary, zoo::strategies(subject)});
+    list.push_back({subject.name, subject.kind, subject.summary, zoo::strategies(subject), {}});
+    for (const auto& [name, size] : subject.sizes) list.back().sizes[name] = {size.least, size.most};
   }
   return list;
 }

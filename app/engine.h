@@ -2,6 +2,7 @@
 // What the program needs to know of the engine behind it. main fills it from libtorch and core; tests fill in
 // fakes. The parent process of a sweep asks these questions only: cases run in workers.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -15,6 +16,10 @@ struct SubjectInfo {
   std::string kind;                                      ///< "primitive", "block" or "zoo"
   std::string summary;                                   ///< one line
   std::vector<std::string> strategies = {"sequential"};  ///< what `-s all` measures, "auto" aside
+  struct Range {
+    std::int64_t least, most;
+  };
+  std::map<std::string, Range> sizes;  ///< by name
 };
 
 struct PrimitiveInfo {

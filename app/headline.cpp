@@ -133,8 +133,11 @@ std::string text(const Headline& headline) {
   }
   const int without = count(headline.verdicts, Verdict::kPass) - headline.measured - headline.disturbed;
   if (without > 0) {
-    lines += fmt::format("{} passed cases had too few rounds for an interval and are left out of the means\n",
-                         without);
+    lines += fmt::format(
+        "{} passed cases had too few rounds for an interval, or no eager runs beside them, and are left out "
+        "of the "
+        "means\n",
+        without);
   }
   return lines;
 }

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "app/environment.h"
 #include "app/exit_code.h"
 #include "app/model_hash.h"
 #include "app/run_lock.h"
+#include "core/strategy/strategy_text.h"
 #include "formats/error.h"
 
 namespace wide::app {
@@ -37,6 +39,23 @@ void check_utf8(const presets::CaseSpec& spec) {
   }
 }
 
+void check_sizes(const presets::CaseSpec& spec, const SubjectInfo& subject) {
+  for (const auto& [name, size] : spec.shape) {
+    const auto known = subject.sizes.find(name);
+    if (known == subject.sizes.end()) {
+      std::string names;
+      for (const auto& [other, range] : subject.sizes) names.append(names.empty() ? "" : ", ").append(other);
+      throw Error("preset", "subject '" + spec.subject + "' has no size '" + name + "'; it has " + names);
+    }
+    const auto [least, most] = known->second;
+    if (size < least || size > most) {
+      throw Error("preset", "subject '" + spec.subject + "': size '" + name + "' must lie in " +
+                                std::to_string(least) + "…" + std::to_string(most) + ", is " +
+                                std::to_string(size));
+    }
+  }
+}
+
 // A sweep that is stored is not undone by a disk without room for a second copy.
 std::string back_up(const results::Store& store) {
   try {
@@ -56,15 +75,39 @@ std::string settled_device(const std::vector<DeviceInfo>& devices, const std::st
   return usable == devices.rend() ? "cpu" : usable->name;
 }
 
+void check_strategies(const std::set<std::string>& choices, const Engine& engine,
+                      std::set<std::string> known) {
+  known.insert({"auto", "wide", "sequential"});
+  for (const auto& primitive : engine.primitives())
+    known.insert(primitive.strategies.begin(), primitive.strategies.end());
+  for (const auto& subject : engine.subjects())
+    known.insert(subject.strategies.begin(), subject.strategies.end());
+  for (const auto& choice : choices) {
+    for (const auto& strategy : strategies_in(choice)) {
+      if (known.contains(strategy_name(strategy))) continue;
+      std::string names;
+      for (const auto& name : known) names += (names.empty() ? "" : ", ") + name;
+      throw Error("usage", "no operation has a strategy '" + strategy + "'; there are " + names);
+    }
+  }
+}
+
 void resolve_devices(std::vector<presets::CaseSpec>& specs, const Engine& engine) {
   const auto devices = engine.devices();
-  std::set<std::string> subjects;
-  for (const auto& subject : engine.subjects()) subjects.insert(subject.name);
+  std::map<std::string, SubjectInfo> subjects;
+  for (auto& subject : engine.subjects()) subjects.emplace(subject.name, std::move(subject));
+  std::set<std::string> strategies;
+  for (const auto& spec : specs) strategies.insert(spec.strategy);
+  check_strategies(strategies, engine);
   for (auto& spec : specs) {
     check_utf8(spec);
-    if (spec.kind != "model" && !subjects.contains(spec.subject)) {
-      throw Error("preset",
-                  "no subject is called \"" + spec.subject + "\"; `widebench benchmark` lists them");
+    if (spec.kind != "model") {
+      const auto subject = subjects.find(spec.subject);
+      if (subject == subjects.end()) {
+        throw Error("preset",
+                    "no subject is called \"" + spec.subject + "\"; `widebench benchmark` lists them");
+      }
+      check_sizes(spec, subject->second);
     }
     spec.device = settled_device(devices, spec.device);
     const auto* device = find_device(devices, spec.device);

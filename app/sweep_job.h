@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,12 +41,17 @@ struct SweepOutcome {
   std::string backup_fault;  ///< why the database could not be copied after the sweep; empty: it was
 };
 
+/// Throws wide::Error ("usage") for a strategy that nothing has and that is not `known` beside. Whether a
+/// kind has what "KIND=STRATEGY" chooses for it the worker knows.
+void check_strategies(const std::set<std::string>& choices, const Engine& engine,
+                      std::set<std::string> known = {});
+
 /// "auto" is the last of the devices that can be used: the CPU is the first.
 std::string settled_device(const std::vector<DeviceInfo>& devices, const std::string& name);
 
-/// Resolves the device "auto". Throws CannotMeasure with the reason when a spec
-/// asks for a device that is not usable, and wide::Error when it names a subject that the engine does not
-/// know.
+/// Resolves the device "auto". Throws CannotMeasure with the reason when a spec asks for a device that is not
+/// usable, and wide::Error ("preset") when it names a subject, a size of it or a strategy that the engine
+/// does not know: a slip of the pen is found before an hour of measuring.
 void resolve_devices(std::vector<presets::CaseSpec>& specs, const Engine& engine);
 
 /// Facts of this machine with the engine's libraries and devices: what keys its results.

@@ -64,24 +64,6 @@ bool wants_all(const BenchmarkArguments& options) {
   return std::find(given.begin(), given.end(), kAll) != given.end();
 }
 
-// A slip of the pen is found before an hour of measuring. Of KIND=NAME the worker checks the kind.
-void check_strategies(const BenchmarkArguments& options, const app::Engine& engine) {
-  std::set<std::string> known = {"auto", "wide", "sequential", std::string(kAll)};
-  for (const auto& primitive : engine.primitives())
-    known.insert(primitive.strategies.begin(), primitive.strategies.end());
-  for (const auto& subject : engine.subjects())
-    known.insert(subject.strategies.begin(), subject.strategies.end());
-  const auto check = [&](const std::string& strategy) {
-    if (known.contains(strategy_name(strategy))) return;
-    std::string names;
-    for (const auto& name : known) names += (names.empty() ? "" : ", ") + name;
-    throw Error("usage", "no operation has a strategy '" + strategy + "'; there are " + names);
-  };
-  for (const auto& given : options.strategies) {
-    for (const auto& strategy : strategies_in(given)) check(strategy);
-  }
-}
-
 // `-s all`: auto, and each strategy that the subject has; sequential is everyone's.
 void multiply_by_strategies(std::vector<presets::CaseSpec>& specs, const app::Engine& engine) {
   std::map<std::string, std::vector<std::string>> of_subject;
@@ -295,7 +277,8 @@ int benchmark(Context& context, BenchmarkArguments& options) {
     throw Error("usage", "give -o FILE or --json (report on standard output), not both");
   }
   if (context.json) options.measuring.report = "-";
-  check_strategies(options, context.engine);
+  app::check_strategies({options.strategies.begin(), options.strategies.end()}, context.engine,
+                        {std::string(kAll)});
   const auto preset = presets::read_preset(presets::find_preset(options.preset), changes_of(options));
   auto chosen =
       options.model.empty() ? of_names(preset, options, context.engine) : of_model(preset, options, context);

@@ -38,6 +38,12 @@ std::string format_of(const RunsExportArguments& options) {
   return found == kByEnding.end() ? "json" : found->second;
 }
 
+void tell_written(const Context& context, std::int64_t run, const std::string& file) {
+  if (!context.json) return;
+  const nlohmann::json told = {{"run", run}, {"output", file}};
+  context.out << told.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+}
+
 int export_captures(const Context& context, const Store& store, const RunsExportArguments& options,
                     bool to_stdout) {
   const auto captured = find_captured(store, options.run);
@@ -49,6 +55,7 @@ int export_captures(const Context& context, const Store& store, const RunsExport
     return app::kExitDone;
   }
   profiler::write_chrome_file(options.output, all);
+  tell_written(context, captured.run, options.output);
   context.human() << fmt::format(
       "{} captures of {} in run {} written to {}; open it in https://ui.perfetto.dev\n", all.size(),
       printable(captured.key, 150), captured.run, printable(options.output, 4096));
@@ -69,6 +76,7 @@ int export_run(const Context& context, const RunsExportArguments& options) {
     return app::kExitDone;
   }
   results::write_text(options.output, text);
+  tell_written(context, id, options.output);
   context.human() << "run " << id << " written to " << printable(options.output, 4096) << '\n';
   if (format == "json" && !app::captured_cases(store, id).empty())
     context.human() << "its captures are not in a report; --format trace writes them\n";

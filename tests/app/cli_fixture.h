@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -44,6 +46,31 @@ class CliFixture : public testing::Test {
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   std::filesystem::path folder_;
+};
+
+class Cli : public CliFixture {
+ protected:
+  Ran run(const std::vector<std::string>& arguments) { return run_words(arguments); }
+
+  std::string preset(const std::vector<std::string>& subjects, const std::string& device = "auto") {
+    nlohmann::json cases = nlohmann::json::array();
+    for (const auto& subject : subjects) {
+      const bool zoo = subject == "mlp" || subject == "deep_mlp";
+      cases.push_back({{"subject", subject}, {"kind", zoo ? "zoo" : "primitive"}, {"shape", {{"batch", 3}}}});
+    }
+    const nlohmann::json document = {{"schema_version", 1},
+                                     {"name", "mine"},
+                                     {"timeout_seconds", 20},
+                                     {"defaults", {{"n", {2, 4}}, {"devices", {device}}}},
+                                     {"cases", cases}};
+    std::ofstream(path("mine.json")) << document;
+    return path("mine.json");
+  }
+
+  nlohmann::json read(const std::string& name) {
+    std::ifstream in(path(name));
+    return nlohmann::json::parse(in);
+  }
 };
 
 }  // namespace wide::cli

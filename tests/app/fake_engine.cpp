@@ -13,6 +13,10 @@ app::Engine fake_engine() {
       subjects.push_back({name, "primitive", std::string("operation ") + name});
       if (subjects.back().name == "linear") subjects.back().strategies = {"bmm"};
     }
+    for (auto& subject : subjects) {
+      for (const auto* size : {"batch", "features", "hidden", "in_features", "out_features", "outputs"})
+        subject.sizes[size] = {1, 1000};
+    }
     return subjects;
   };
   engine.primitives = [] {
