@@ -129,13 +129,6 @@ void write_bundle(std::int64_t handle, const at::Tensor& program, const std::str
   with_errors([&] { find(handle)->write_bundle(folder, bytes_of(program), replace); });
 }
 
-/// What a compiler that has seen the fake outputs counts on: dense, in memory of its own.
-at::Tensor as_faked(const at::Tensor& output, const Tensors& inputs) {
-  const bool input =
-      std::ranges::any_of(inputs, [&](const at::Tensor& one) { return one.is_alias_of(output); });
-  return input ? output.clone(at::MemoryFormat::Contiguous) : output.contiguous();
-}
-
 // Numbers among the outputs are left out: Python knows them. Where data give members different numbers of
 // axes, no tensor stands in the output's place, and the members' follow behind all others.
 Tensors results_of(const std::optional<std::vector<widebench::Output>>& outputs, std::int64_t members) {
@@ -154,33 +147,16 @@ Tensors results_of(const std::optional<std::vector<widebench::Output>>& outputs,
   return results;
 }
 
-// `compiled`: called by a graph of torch.compile. Else what is not built yet is Python's to build, where it
-// can be interrupted.
-Tensors forward(std::int64_t handle, Tensors tensors, const Mapped& mapped, bool compiled) {
-  return on_model(handle, tensors, mapped, [&](widebench::WideModel& model, const Inputs& inputs) {
-    if (!compiled) return results_of(model.forward_if_prepared(inputs), model.size());
-    auto results = results_of(model.forward(inputs), model.size());
-    for (auto& result : results) {
-      if (!result.defined())
-        raise("run",
-              "the data give members' answers different numbers of axes; call the wide model outside of "
-              "torch.compile");
-      result = as_faked(result, tensors);
-    }
-    return results;
+// What is not built yet is Python's to build, where it can be interrupted. Inputs may require gradients;
+// outputs never do.
+Tensors forward_many(std::int64_t handle, const Tensors& tensors, const Mapped& mapped) {
+  const at::AutoDispatchBelowAutograd guard;
+  return on_model(handle, tensors, mapped, [](widebench::WideModel& model, const Inputs& inputs) {
+    return results_of(model.forward_if_prepared(inputs), model.size());
   });
 }
 
-// Inputs may require gradients; outputs never do.
-Tensors forward_below_autograd(std::int64_t handle, Tensors tensors, const Mapped& mapped, bool compiled) {
-  static const auto op = c10::Dispatcher::singleton()
-                             .findSchemaOrThrow("widebench::forward", "")
-                             .typed<Tensors(std::int64_t, Tensors, const Mapped&, bool)>();
-  const at::AutoDispatchBelowAutograd guard;
-  return op.call(handle, std::move(tensors), mapped, compiled);
-}
-
-// forward() for most calls, those of few tensors outside of torch.compile: to take lists of tensors and of
+// forward_many() for most calls, those of few tensors: to take lists of tensors and of
 // flags from Python costs microseconds, each number more a part of one. `call` is the model's number times
 // 16, and bit i tells whether input i is mapped.
 Tensors forward_few(std::int64_t call, const at::Tensor& first, const std::optional<at::Tensor>& second,
@@ -341,7 +317,7 @@ TORCH_LIBRARY(widebench, m) {
   m.def("write_bundle(int model, Tensor program, str folder, bool replace) -> ()", &write_bundle);
   m.def("destroy(int model) -> ()", &forget);
   // Random models draw anew in every call: two equal calls are not one.
-  m.def("forward(int model, Tensor[] inputs, bool[] mapped, bool compiled) -> Tensor[]",
+  m.def("forward_many(int model, Tensor[] inputs, bool[] mapped) -> Tensor[]",
         {at::Tag::nondeterministic_seeded});
   m.def(
       "forward_few(int call, Tensor first, Tensor? second=None, Tensor? third=None, "
@@ -367,13 +343,13 @@ TORCH_LIBRARY(widebench, m) {
 }
 
 TORCH_LIBRARY_IMPL(widebench, CompositeExplicitAutograd, m) {
-  m.impl("forward", &forward);
+  m.impl("forward_many", &forward_many);
   m.impl("forward_few", &forward_few);
 }
 
-TORCH_LIBRARY_IMPL(widebench, Autograd, m) {
-  m.impl("forward", &forward_below_autograd);
-  m.impl("forward_few", torch::CppFunction::makeFallthrough());  // it goes below autograd itself
+TORCH_LIBRARY_IMPL(widebench, Autograd, m) {  // they go below autograd themselves
+  m.impl("forward_many", torch::CppFunction::makeFallthrough());
+  m.impl("forward_few", torch::CppFunction::makeFallthrough());
 }
 
 }  // namespace wide::python

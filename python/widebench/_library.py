@@ -11,22 +11,57 @@ ops = torch.ops.widebench
 _models = {}  # weak references to Wide by number, for shapes of outputs under tracing
 
 
-def _fake_outputs(model, inputs, mapped):
+# What graphs of torch.compile and torch.export call. It is Python's, which builds, takes in weights that were written and translates errors
+# there as in any call.
+_library = torch.library.Library("widebench", "FRAGMENT")
+_library.define("forward(int model, Tensor[] inputs, bool[] mapped) -> Tensor[]", tags=(torch.Tag.nondeterministic_seeded,))
+
+
+def _wide_of(model):
     wide = _models[model]() if model in _models else None
     if wide is None:
         raise Error("run", "this wide model was deleted; keep the module that compile() gave")
+    return wide
+
+
+@torch.library.impl(_library, "forward", "CompositeExplicitAutograd")
+def _forward(model, inputs, mapped):
+    results = _wide_of(model)._results_for(inputs)
+    if any(result is None for result in results):
+        raise Error("run", "the data give members' answers different numbers of axes; call the wide model outside of torch.compile")
+    return [_as_faked(result, inputs) for result in results]
+
+
+def _as_faked(result, inputs):
+    """What a compiler that has seen the fake outputs counts on: dense, in memory of its own."""
+    memory = result.untyped_storage().data_ptr()
+    is_input = any(one.untyped_storage().data_ptr() == memory for one in inputs)
+    return result.clone(memory_format=torch.contiguous_format) if is_input else result.contiguous()
+
+
+@torch.library.impl(_library, "forward", "Autograd")
+def _forward_below_autograd(model, inputs, mapped):  # inputs may require gradients; outputs never do
+    with torch._C._AutoDispatchBelowAutograd():
+        return ops.forward(model, inputs, mapped)
+
+
+@torch.library.register_fake("widebench::forward", lib=_library)
+def _(model, inputs, mapped):
+    wide = _wide_of(model)
     return wide._program.fake_outputs(inputs, mapped, len(wide))
 
 
-@torch.library.register_fake("widebench::forward")
-def _(model, inputs, mapped, compiled):
-    return _fake_outputs(model, inputs, mapped)
+@torch.library.register_fake("widebench::forward_many")
+def _(model, inputs, mapped):
+    wide = _wide_of(model)
+    return wide._program.fake_outputs(inputs, mapped, len(wide))
 
 
 @torch.library.register_fake("widebench::forward_few")
 def _(call, *inputs):
+    wide = _wide_of(call >> 4)
     given = [tensor for tensor in inputs if tensor is not None]
-    return _fake_outputs(call >> 4, given, [bool(call >> i & 1) for i in range(len(given))])
+    return wide._program.fake_outputs(given, [bool(call >> i & 1) for i in range(len(given))], len(wide))
 
 
 def use_pooled_memory() -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import torch.profiler
 
 # A real module's forward is looked up here, not through torch.ops: that costs a microsecond.
+_forward_many = ops.forward_many.default
 _forward = ops.forward.default
 # Outside of torch.compile, which knows operators only, also without the operator's own frame in Python.
 _forward_few = ops.forward_few.default._op
@@ -105,16 +106,18 @@ class Wide(Fleet, torch.nn.Module):
             tensors = [tensor.movedim(move, 0) if move else tensor for tensor, move in zip(tensors, self._moves)]
         if torch.compiler.is_compiling():
             len(self.names)  # what is compiled for so many members is compiled anew for others
-            results = _forward(self._handle, tensors, self._mapped, True)
+            results = _forward(self._handle, tensors, self._mapped)
         else:
-            try:
-                if self._few is not None:
-                    results = _forward_few(self._few, *tensors)
-                else:
-                    results = _forward(self._handle, tensors, self._mapped, False)
-            except RuntimeError as error:
-                results = self._again(error, tensors)
+            results = self._results_for(tensors)
         return self._structured(results, tensors)
+
+    def _results_for(self, tensors):
+        try:
+            if self._few is not None:
+                return _forward_few(self._few, *tensors)
+            return _forward_many(self._handle, tensors, self._mapped)
+        except RuntimeError as error:
+            return self._again(error, tensors)
 
     def _structured(self, results, tensors):
         program = self._program
@@ -139,7 +142,7 @@ class Wide(Fleet, torch.nn.Module):
                 raise error from None
             try:
                 self._prepare(tensors)
-                return _forward(self._handle, tensors, self._mapped, False)
+                return _forward_many(self._handle, tensors, self._mapped)
             except RuntimeError as again:
                 thrown = again
         raise error from None

@@ -19,6 +19,35 @@ class Compiled(unittest.TestCase):
         wide = widebench.compile(nets(3), X, config=FAST)
         close(self, torch.compile(lambda x: wide(x * 2).sin(), fullgraph=True)(X), wide(X * 2).sin())
 
+    def test_written_weights(self):
+        for backend in ("aot_eager", "inductor"):
+            models = nets(3)
+            wide = widebench.compile(models, X, config=widebench.Config.fast(stale="refresh"))
+            around = torch.compile(lambda x: wide(x).mean(0), fullgraph=True, backend=backend)
+            around(X)
+            with torch.no_grad():
+                models[1][0].weight.mul_(2)
+            close(self, around(X), torch.stack([model(X) for model in models]).mean(0))
+            refusing = widebench.compile(models, X, config=FAST)
+            around = torch.compile(lambda x: refusing(x).mean(0), fullgraph=True, backend=backend)
+            around(X)
+            with torch.no_grad():
+                models[1][0].weight.mul_(2)
+            with self.assertRaises(widebench.Error) as caught:
+                around(X)
+            self.assertEqual(caught.exception.stage, "stale")
+
+    def test_an_input_that_is_given_back(self):
+        class Gives(torch.nn.Module):
+            def forward(self, x):
+                return x, x * 2
+
+        wide = widebench.compile([Gives(), Gives()], X, config=FAST, in_dims=0)
+        own = torch.stack([X, X + 1])
+        first, second = torch.compile(lambda x: wide(x), fullgraph=True, backend="aot_eager")(own)
+        close(self, first, own)
+        close(self, second, own * 2)
+
     def test_dynamic(self):
         wide = widebench.compile(nets(3), (X,), dynamic_shapes=({0: torch.export.Dim("batch", min=2, max=64)},), config=FAST)
         around = torch.compile(lambda x: wide(x).sum(), fullgraph=True, backend="aot_eager", dynamic=True)
