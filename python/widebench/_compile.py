@@ -11,7 +11,7 @@ import torch
 from . import _members
 from ._architecture import Architecture
 from ._config import Config, Mode, Progress
-from ._errors import Error, translating
+from ._errors import Error, checked, translating, whole
 from ._library import ops
 from ._program import Program, export
 from ._wide import Wide
@@ -83,18 +83,18 @@ def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: t
     if torch.is_autocast_enabled("cpu"):
         raise Error("usage", "compile() is called under torch.autocast, which torch.export does not record: the wide model would "
                              "compute in other types than its members; call it outside, and put autocast into their forward()", "models")
-    if isinstance(example_args, torch.Tensor):
-        example_args = (example_args,)
-    example_kwargs = dict(example_kwargs or {})
+    example_args, example_kwargs = _example(example_args, example_kwargs)
+    if progress is not None and not callable(progress):
+        raise Error("usage", f"progress is a {type(progress).__name__}; give a function that takes a line of text", "progress")
     if isinstance(models, torch.nn.Module):
         if n is None:
             raise Error("usage", "one module is given: say n=, how many re-initialised copies of it, or give a list of members", "n")
-        models = _members.reinitialised(models, n, config.seed, init)
+        models = _members.reinitialised(models, whole(n, 1, "n"), config.seed, init)
         kept_by_us = True
     else:
         if n is not None:
             raise Error("usage", "n= is for one module; a list of members has its own length", "n")
-        models, kept_by_us = list(models), False
+        models, kept_by_us = list(checked(models, Iterable, "models", "a list of modules, or one and n=")), False
     if not models:
         raise Error("usage", "no member is given; give a list of at least one module", "models")
     for model in models:
@@ -102,16 +102,16 @@ def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: t
             raise Error("usage", f"a member is a {type(model).__name__}; give modules of torch.nn", "models")
     names = _members.names_of(names, len(models))
     _members.check_made(models[0], f"member '{names[0]}'")  # the trace of it would end in words of torch
-    trace = export(models[0], tuple(example_args), example_kwargs, dynamic_shapes, f"member '{names[0]}'")
-    architecture = Architecture(trace, models[0], tuple(example_args), example_kwargs, dynamic_shapes, names[0])
+    trace = export(models[0], example_args, example_kwargs, dynamic_shapes, f"member '{names[0]}'")
+    architecture = Architecture(trace, models[0], example_args, example_kwargs, dynamic_shapes, names[0])
     brought = [architecture.take(model, name, trace if model is models[0] else None) for model, name in zip(models, names)]
     wide = Wide._made(architecture.program, names, brought, config, architecture.skeleton)
     wide._architecture = architecture
     # A list of its own modules would keep all weights twice.
     wide._sources = [None if kept_by_us else weakref.ref(model) for model in models]
     del models, brought
-    wide._set_in_dims(in_dims, kwargs_in_dims, tuple(example_args), example_kwargs)
-    wide._example = wide._example_inputs(tuple(example_args), example_kwargs)
+    wide._set_in_dims(in_dims, kwargs_in_dims, example_args, example_kwargs)
+    wide._example = wide._example_inputs(example_args, example_kwargs)
     _build(wide, progress)
     return wide
 
@@ -202,12 +202,18 @@ def _of_file(handle, model, names, config):
 
 
 def _called_with(wide, args, kwargs, in_dims, kwargs_in_dims, progress):
-    args = (args,) if isinstance(args, torch.Tensor) else args
+    if args is not None or kwargs:
+        args, kwargs = _example(args or (), kwargs)
     wide._set_in_dims(in_dims, kwargs_in_dims, args, kwargs or {})
     if args is not None:
-        wide._example = wide._example_inputs(tuple(args), dict(kwargs or {}))
+        wide._example = wide._example_inputs(args, kwargs)
         _build(wide, progress)
     return wide
+
+
+def _example(args, kwargs):
+    args = (args,) if isinstance(args, torch.Tensor) else checked(args, (tuple, list), "example_args", "a tensor or a tuple of arguments")
+    return tuple(args), dict(checked(kwargs or {}, Mapping, "example_kwargs", "a dict of arguments by name"))
 
 
 def _build(wide, progress):
@@ -237,7 +243,7 @@ def _config(config, mode):
         if config not in _PRESETS:
             raise Error("usage", f"config={config!r} does not exist; there are {', '.join(_PRESETS)}", "config")
         config = _PRESETS[config]()
-    config = config or Config()
+    config = checked(config or Config(), Config, "config", "a Config or the name of a preset")
     if mode is not None:
         config = dataclasses.replace(config, mode=mode)
     if config.mode in ("reduce-overhead", "max-autotune") and not ops.uses_tensor_memory():

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args, get_type_hints
 
 import torch
 
-from ._errors import Error
+from ._errors import Error, checked, whole
 
 if TYPE_CHECKING:
     from ._wide import Wide
@@ -59,6 +59,14 @@ class Config:
             allowed = get_args(get_type_hints(Config)[name])
             if getattr(self, name) not in allowed:
                 raise Error("usage", f"{name}={getattr(self, name)!r} does not exist; there are {', '.join(allowed)}", name)
+
+        for name in ("validate", "cost_file", "snapshots"):
+            checked(getattr(self, name), bool, name, "True or False")
+        checked(self.strategy, str, "strategy", "its name")
+        checked(self.seconds, (int, float), "seconds", "a number of seconds")
+        if not 0 <= self.seconds < float("inf"):
+            raise Error("usage", f"seconds={self.seconds!r} is no length of time; give a number from 0", "seconds")
+        object.__setattr__(self, "seed", whole(self.seed, 0, "seed"))
 
     def _options(self) -> tuple[Any, ...]:
         """As the library's operators take them."""

@@ -1,5 +1,6 @@
 """The one exception of the package."""
 import contextlib
+import operator
 import re
 
 
@@ -26,6 +27,20 @@ class Error(RuntimeError):
 
     def __reduce__(self) -> tuple[type["Error"], tuple[str, str, str]]:
         return type(self), (self.stage, str(self), self.place)
+
+
+def whole(value, least, name):
+    """The number that `value` is, numpy's too; Error where it is none, or less than `least`."""
+    if not isinstance(value, bool) and hasattr(value, "__index__") and least <= operator.index(value) < 2**63:
+        return operator.index(value)
+    raise Error("usage", f"{name}={value!r} is no whole number{f' from {least}' if least >= 0 else ''}; give one", name)
+
+
+def checked(value, kinds, name, wanted):
+    """`value`; Error where it is of none of these classes."""
+    if isinstance(value, kinds):
+        return value
+    raise Error("usage", f"{name} is a {type(value).__name__}; give {wanted}", name)
 
 
 _THROWN = re.compile(r"widebench \[([\w-]+)\] (.*)", re.DOTALL)

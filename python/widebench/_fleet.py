@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from . import _members
-from ._errors import Error, translating
+from ._errors import Error, checked, translating, whole
 from ._library import ops
 
 
@@ -20,6 +20,7 @@ class Fleet:
             if member not in self.names:
                 raise Error("usage", f"there is no member '{member}'; there are {', '.join(self.names[:8])}", "member")
             return self.names.index(member)
+        member = whole(member, -2**63, "member")
         if not -len(self) <= member < len(self):
             raise Error("usage", f"there is no member {member}; there are {len(self)}", "member")
         return member % len(self)
@@ -108,7 +109,7 @@ class Fleet:
     def load_member(self, member: int | str, state_dict: Mapping[str, torch.Tensor]) -> None:
         """Takes a state dict in place of a member's weights, by the plans that there are. Names it lacks stay as they were."""
         i = self._index(member)
-        tensors = self._tensors(i)
+        tensors, state_dict = self._tensors(i), checked(state_dict, Mapping, "state_dict", "a state dict of one member")
         unknown = [name for name in state_dict if name not in self._with_ties(tensors)]
         if unknown:
             raise Error("load", f"member '{self.names[i]}': has '{unknown[0]}', which the model lacks; give a state dict of one member", self.names[i])
@@ -173,7 +174,7 @@ class Fleet:
         places = {} if self._skeleton is None else {name: id(tensor) for name, tensor in _members.named_tensors(self._skeleton).items()}
         tied = {places[name]: tensor for name, tensor in state_dict.items() if name in places}
         found = {name: state_dict[name] if name in state_dict else tied.get(places.get(name)) for name in self._weights()}
-        return {name: tensor.detach().clone() for name, tensor in found.items() if tensor is not None}
+        return {name: checked(tensor, torch.Tensor, name, "a tensor").detach().clone() for name, tensor in found.items() if tensor is not None}
 
     def _weights(self):
         return self._architecture.weights if self._architecture else self._program.weights
@@ -190,7 +191,7 @@ class Fleet:
             if self._architecture is None:
                 raise Error("usage", "a model of files takes members as state dicts", "model")
             return self._architecture.take(model, name)
-        given = self._read(model)
+        given = self._read(checked(model, Mapping, "model", "a module or a state dict"))
         lacking = [weight for weight in self._weights() if weight not in given]
         if lacking:
             raise Error("load", f"member '{name}' lacks the tensor '{lacking[0]}'; give a state dict of one member", name)

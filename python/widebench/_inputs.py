@@ -20,6 +20,9 @@ def axes(in_dims, kwargs_in_dims, args, kwargs):
     moves = []
     for leaf, dim in zip(leaves, dims):
         if isinstance(leaf, torch.Tensor):
+            if dim is not None and not -leaf.dim() - 1 <= dim <= leaf.dim():
+                raise Error("usage", f"in_dims: an argument of {leaf.dim()} axes for one member has {leaf.dim() + 1} for all, and none is "
+                                     f"number {dim}; give one of them", "in_dims")
             moves.append(dim)
         elif dim is not None:
             raise Error("usage", f"in_dims: a {type(leaf).__name__} has no axis of members; say None there", "in_dims")
@@ -32,7 +35,7 @@ def varied(tensor, i):
 
 
 def _prefix(in_dims, args, what):
-    if in_dims is None or isinstance(in_dims, int):
+    if in_dims is None or isinstance(in_dims, int) and not isinstance(in_dims, bool):
         return [in_dims] * len(args)
     if not isinstance(in_dims, (tuple, list)) or len(in_dims) != len(args):
         raise Error("usage", f"{what}={in_dims!r} does not fit {len(args)} arguments; give one entry for each", what)

@@ -5,10 +5,11 @@ import enum
 import functools
 import sys
 import types
+from collections.abc import Iterable
 
 import torch
 
-from ._errors import Error
+from ._errors import Error, checked
 
 _OWN = {"_parameters", "_buffers", "_modules", "_non_persistent_buffers_set"}
 _FLAT = {"_flat_weights", "_flat_weight_refs"}  # of recurrent layers: their parameters once more
@@ -202,7 +203,7 @@ def _initialise(module):
 
 def names_of(names, count):
     """The members' names, given or made up; each has its own."""
-    names = [f"member{i}" for i in range(count)] if names is None else [str(name) for name in names]
+    names = [f"member{i}" for i in range(count)] if names is None else [str(name) for name in checked(names, Iterable, "names", "a list of names")]
     if len(names) != count or len(set(names)) != count:
         raise Error("usage", f"{len(set(names))} different names for {count} members; give each its own", "names")
     return names

@@ -9,7 +9,7 @@ from torch.nn.modules.module import _global_backward_hooks, _global_backward_pre
 
 from ._apart import put_together
 from ._config import Config
-from ._errors import Error, translated, translating
+from ._errors import Error, checked, translated, translating, whole
 from ._fleet import Fleet
 from ._inputs import axes, varied
 from ._library import _models, interruptible, ops
@@ -272,13 +272,14 @@ class Wide(Fleet, torch.nn.Module):
         Benchmark
             ``times`` in seconds per pass of all members by contender, ``speedup`` over each rival with its 95 % interval.
         """
-        return benchmark(self, self._inputs(args, kwargs), rivals, rounds)
+        rivals = (rivals,) if isinstance(rivals, str) else checked(rivals, Sequence, "rivals", "a list of their names")
+        return benchmark(self, self._inputs(args, kwargs), rivals, whole(rounds, 1, "rounds"))
 
     def profile(self, *args: Any, passes: int = 10, **kwargs: Any) -> "torch.profiler.profile":
         """Some calls under ``torch.profiler``; gives its ``profile`` object, whose ``key_averages().table()`` shows operators."""
         tensors = self._inputs(args, kwargs)
         self._prepare(tensors)
-        return profile(self, tensors, passes)
+        return profile(self, tensors, whole(passes, 1, "passes"))
 
     def reset(self) -> None:
         """Written buffers as loaded, random streams from their seeds."""

@@ -52,6 +52,27 @@ class Refusals(unittest.TestCase):
         half = [net(), net().to(torch.float64)]
         self.refused("load", ["member1"], compile, half, X)
 
+    def test_arguments_of_other_types(self):
+        compile, pair = widebench.compile, nets(2)
+        for words, arguments, settings in [
+                (["models is a NoneType"], (None, X), {}), (["models is a int"], (3, X), {}), (["n='2'"], (net(), X), {"n": "2"}),
+                (["n=True"], (net(), X), {"n": True}), (["n=0"], (net(), X), {"n": 0}), (["example_args is a NoneType"], (pair, None), {}),
+                (["example_args is a ndarray"], (pair, X.numpy()), {}), (["example_kwargs is a list"], (pair, X, [1]), {}),
+                (["config is a int"], (pair, X), {"config": 3}), (["progress is a int"], (pair, X), {"progress": 3}),
+                (["names is a int"], (pair, X), {"names": 3}), (["2 axes", "number 5"], (pair, X), {"in_dims": 5})]:
+            with self.subTest(words=words):
+                self.refused("usage", words, compile, *arguments, **{"config": FAST, **settings})
+        for setting in ({"seconds": "1"}, {"seconds": float("nan")}, {"seconds": -1}, {"seed": "a"}, {"seed": -1}, {"strategy": 3}, {"validate": 1}):
+            self.refused("usage", list(setting), widebench.Config, **setting)
+        wide = compile(pair, X, config=FAST)
+        for call, *arguments in [(wide.state_dict, 1.0), (wide.load_member, 0, 3), (wide.load_member, 0, {"0.weight": 3}), (wide.add, 3),
+                                 (wide.replace, None, net()), (wide.drop, slice(0, 1))]:
+            self.refused("usage", [" is "], call, *arguments)
+        self.refused("usage", ["rounds=0"], wide.benchmark, rounds=0)
+        self.refused("usage", ["passes='a'"], wide.profile, passes="a")
+        self.assertEqual(list(wide.state_dict(torch.tensor(1))), list(wide.state_dict(-1)))  # what stands for a number is one
+        same_as_modules(self, wide, pair, X)
+
     def test_dataclasses_without_a_name_in_files(self):
         class Wrapped(torch.nn.Linear):
             def forward(self, x):
