@@ -31,7 +31,13 @@ void Notices::post(Level level, std::string title, std::string text) {
   const double until = level == Level::kError     ? -1
                        : level == Level::kWarning ? now_ + 3 * seconds
                                                   : now_ + seconds;
-  shown_.push_back({++last_id_, level, std::move(title), std::move(text), until});
+  int times = 1;
+  std::erase_if(shown_, [&](const Notice& one) {
+    const bool again = level == Level::kError && one.level == level && one.title == title;
+    if (again) times += one.times;
+    return again;
+  });
+  shown_.push_back({++last_id_, level, std::move(title), std::move(text), times, until});
   if (shown_.size() > 5) shown_.erase(shown_.begin());  // the log has them all
 }
 

@@ -22,14 +22,15 @@ struct Notice {
   Level level = Level::kError;
   std::string title;  ///< "The model could not be opened"
   std::string text;   ///< what, where, what to try; whole, can be copied
+  int times = 1;      ///< posted under this title; the text is the last one's
   double until = -1;  ///< seconds of Ui::now at which it goes by itself; below 0: stays until dismissed
 };
 
 /// Used on the window's thread only: jobs post through JobContext::post.
 class Notices {
  public:
-  /// Shows a notice and writes it to the log. Errors stay; others go after `seconds`, warnings after three
-  /// times as long. The log has them all.
+  /// Shows a notice and writes it to the log, which has them all. Errors stay, the last one of a title;
+  /// others go after `seconds`, warnings after three times as long.
   void post(Level level, std::string title, std::string text = {});
   void log(Level level, std::string text);
   void dismiss(std::uint64_t id);

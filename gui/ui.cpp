@@ -261,8 +261,10 @@ bool fitted_text(std::string_view text, float width) {
   const auto size = ImGui::CalcTextSize(begin, end);
   const float room = width > 0 ? width : ImGui::GetContentRegionAvail().x;
   const bool fits = size.x <= room + 0.5F;
-  // A column asks what it holds how wide it should be; elsewhere nothing is wider than its room.
-  const ImVec2 taken(ImGui::GetCurrentTable() ? size.x : std::min(size.x, room), size.y);
+  // A column asks what it holds how wide it should be, and one long text does not push out all others;
+  // elsewhere nothing is wider than its room.
+  const float most = ImGui::GetCurrentTable() ? std::max(room, widest_text()) : room;
+  const ImVec2 taken(std::min(size.x, most), size.y);
   const ImVec2 at(window->DC.CursorPos.x, window->DC.CursorPos.y + window->DC.CurrLineTextBaseOffset);
   ImGui::ItemSize(taken, 0);
   if (!ImGui::ItemAdd({at, {at.x + taken.x, at.y + taken.y}}, 0)) return fits;

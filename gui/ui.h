@@ -64,6 +64,10 @@ void copy_command_line(const Ui& ui, const std::string& command_line);
 void heading(const Ui& ui, const char* text);
 /// Text in the faint colour, wrapped at the panel's edge.
 void faint_text(const Ui& ui, std::string_view text);
+/// What a column of texts takes at most by itself, pixels; a person may make it wider.
+inline float widest_text() {
+  return 28 * em();
+}
 /// As much of a text as fits into `width` pixels, with an ellipsis where something is left out.
 std::string fitting(const std::string& text, float width);
 /// One line of text; what does not fit into `width` pixels (0: the cell or space left) becomes an ellipsis,

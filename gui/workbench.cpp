@@ -328,7 +328,8 @@ void Workbench::draw_notices(const Ui& ui) {
         2 * (1.3F * em() + 2 * ImGui::GetStyle().FramePadding.x) + ImGui::GetStyle().ItemSpacing.x;
     const float edge = ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - buttons;
     ImGui::PushTextWrapPos(edge - 0.5F * em());
-    badge(ui, one->level, one->title);
+    badge(ui, one->level,
+          one->times > 1 ? one->title + ", " + std::to_string(one->times) + " times" : one->title);
     ImGui::PopTextWrapPos();
     ImGui::SameLine(edge);
     if (ImGui::Button(icon::kCopy)) ImGui::SetClipboardText((one->title + "\n" + one->text).c_str());

@@ -97,6 +97,11 @@ void notices_stay_as_long_as_wanted(ImGuiTestContext* ctx) {
   IM_CHECK_EQ(notices.shown().size(), 2U);
   notices.expire(31);
   IM_CHECK_EQ(notices.shown().size(), 1U);
+  notices.post(gui::Level::kError, "error", "again");
+  IM_CHECK_EQ(notices.shown().size(), 1U);  // in the place of the first; the log has both
+  IM_CHECK_EQ(notices.shown()[0].times, 2);
+  IM_CHECK_STR_EQ(notices.shown()[0].text.c_str(), "again");
+  IM_CHECK_EQ(notices.lines().size(), 4U);
 }
 
 // Nothing is opened at start by who does not want it.

@@ -31,7 +31,7 @@ void measure(const Table& table, TableView& view) {
     const float icon = column.key == "verdict" || column.key == "change" ? 2 * em() : 0;
     float widest = width_of(column.title) + arrow;
     for (std::size_t row = 0; row < table.rows(); row += step)
-      widest = std::max(widest, width_of(table.cell(row, i)) + icon);
+      widest = std::max(widest, std::min(width_of(table.cell(row, i)), widest_text()) + icon);
     view.widths[i] = widest + around;
   }
 }
