@@ -1,7 +1,10 @@
 #pragma once
-// What is there already is not replaced unasked.
+// What is there already is not replaced unasked, and what a command reads not at all.
 
+#include <algorithm>
 #include <filesystem>
+#include <span>
+#include <string>
 
 #include "formats/error.h"
 
@@ -16,6 +19,27 @@ inline void check_may_write(const std::filesystem::path& path, bool force) {
   const bool stream = file == fs::file_type::character || file == fs::file_type::fifo;
   if (force || stream || link == fs::file_type::not_found || link == fs::file_type::none) return;
   throw Error("write", path.string() + ": is there already; give --force to replace it, or another name");
+}
+
+/// Throws wide::Error ("usage") where a file of `written` is one of those that are `read`, or lies in a
+/// folder of them, a bundle say. Empty names are none.
+inline void check_not_read(std::span<const std::string> written, std::span<const std::string> read) {
+  namespace fs = std::filesystem;
+  for (const auto& file : written) {
+    if (file.empty()) continue;
+    std::error_code none;
+    const auto place = fs::weakly_canonical(file, none);
+    for (const auto& one : read) {
+      if (one.empty()) continue;
+      const auto source = fs::weakly_canonical(one, none);
+      const auto [in_source, in_place] =
+          std::mismatch(source.begin(), source.end(), place.begin(), place.end());
+      const bool inside = in_source == source.end() && fs::is_directory(source, none);
+      if (inside || fs::equivalent(file, one, none))
+        throw Error("usage", file + ": " + (inside ? one : std::string("this file")) +
+                                 " is read; name another file to write");
+    }
+  }
 }
 
 }  // namespace wide::cli

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
+#include "app/cli/existing_file.h"
 #include "app/cli/progress.h"
 #include "app/cli/run_choice.h"
 #include "app/cli/signals.h"
@@ -39,6 +41,16 @@ void check_report_path(const std::string& report) {
   if (::access(folder.c_str(), W_OK | X_OK) != 0) {
     throw Error("report", report + ": its folder " + folder.string() + " is not there or not writable");
   }
+}
+
+std::vector<std::string> read_by(const std::vector<presets::CaseSpec>& specs,
+                                 const std::filesystem::path& database) {
+  std::vector<std::string> files{database.string()};
+  for (const auto& spec : specs) {
+    files.insert(files.end(), {spec.model, spec.inputs, spec.expect});
+    files.insert(files.end(), spec.weights.begin(), spec.weights.end());
+  }
+  return files;
 }
 
 app::SweepJob make_job(const Context& context, const MeasuringOptions& options, const presets::Preset& preset,
@@ -247,6 +259,8 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
   check_report_path(options.report);
   check_repeats(options);
   const auto path = database_path(options.database);
+  check_not_read(std::array{options.report == "-" ? std::string() : options.report},
+                 read_by(job.specs, path));
   const auto baseline = read_baseline(path, options.gating, job, context.engine);
   auto store = results::Store::open(path, results::OpenMode::kReadWrite);
   note_unfinished(context, job, store);

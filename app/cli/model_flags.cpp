@@ -5,6 +5,13 @@
 
 namespace wide::cli {
 
+std::vector<std::string> ModelOptions::read() const {
+  auto all = models;
+  all.insert(all.end(), weights.begin(), weights.end());
+  all.push_back(plan);
+  return all;
+}
+
 void add_model_options(CLI::App& command, ModelOptions& options, bool required) {
   command
       .add_option("--model", options.models,

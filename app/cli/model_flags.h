@@ -19,6 +19,8 @@ struct ModelOptions {
   bool trust = false;
   std::uint64_t seed = 0;
 
+  /// Files and folders that are read: model, weights and plan.
+  std::vector<std::string> read() const;
   /// The mode that is named, else `usual`.
   std::string mode_or(std::string usual = "eager") const { return mode.empty() ? usual : mode; }
 };

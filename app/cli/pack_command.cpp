@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "app/cli/context.h"
 #include "app/cli/existing_file.h"
@@ -34,6 +37,28 @@ struct MembersToPack {
   std::vector<at::Tensor> tensors;
 };
 
+struct Program {
+  std::string name, file;
+  std::map<std::string, at::Tensor> weights, constants;
+};
+
+Program read_program(const std::filesystem::path& file, const std::string& name) {
+  if (is_torchscript(file)) {
+    throw Error("pack", file.string() + ": is TorchScript; save its state dict as safetensors and pack that");
+  }
+  Program program{name, file.string(), {}, {}};
+  const auto read = formats::read_exported_program(file);
+  for (const auto& [fqn, stored] : read.weights) program.weights.emplace(fqn, to_tensor(stored));
+  for (const auto& [fqn, stored] : read.constants) program.constants.emplace(fqn, to_tensor(stored));
+  return program;
+}
+
+bool same_bytes(const at::Tensor& first, const at::Tensor& second) {
+  if (first.scalar_type() != second.scalar_type() || first.sizes() != second.sizes()) return false;
+  const auto a = first.contiguous(), b = second.contiguous();
+  return std::memcmp(a.const_data_ptr(), b.const_data_ptr(), a.nbytes()) == 0;
+}
+
 bool is_archive(const std::filesystem::path& path) {
   return formats::naming_file("pack", path.string(), [&] {
     const formats::OpenFile file(path);
@@ -42,17 +67,31 @@ bool is_archive(const std::filesystem::path& path) {
   });
 }
 
-// A program's parameters and persistent buffers, which is what its state dict holds.
-void add_program(MembersToPack& all, const std::filesystem::path& file, const std::string& name) {
-  if (is_torchscript(file)) {
-    throw Error("pack", file.string() + ": is TorchScript; save its state dict as safetensors and pack that");
-  }
-  formats::PackMember member{name, file.string(), {}, {}};
-  for (const auto& [fqn, stored] : formats::read_exported_program(file).weights) {
-    all.tensors.push_back(to_tensor(stored));
-    member.entries.push_back(to_entry(fqn, all.tensors.back()));
-  }
+// A program's parameters and persistent buffers, which is what its state dict holds, and `constants` of it,
+// which others have otherwise.
+void add_program(MembersToPack& all, const Program& program, const std::set<std::string>& constants) {
+  formats::PackMember member{program.name, program.file, {}, {}};
+  const auto add = [&](const std::string& fqn, const at::Tensor& tensor) {
+    all.tensors.push_back(tensor);
+    member.entries.push_back(to_entry(fqn, tensor));
+  };
+  for (const auto& [fqn, tensor] : program.weights) add(fqn, tensor);
+  for (const auto& fqn : constants)
+    if (const auto own = program.constants.find(fqn); own != program.constants.end()) add(fqn, own->second);
   all.members.push_back(std::move(member));
+}
+
+// The constants that not all programs have alike.
+std::set<std::string> differing(const std::map<std::size_t, Program>& programs) {
+  std::set<std::string> result;
+  for (const auto& [i, program] : programs) {
+    for (const auto& [fqn, tensor] : program.constants) {
+      const auto& first = programs.begin()->second.constants;
+      const auto other = first.find(fqn);
+      if (other == first.end() || !same_bytes(other->second, tensor)) result.insert(fqn);
+    }
+  }
+  return result;
 }
 
 void add_checkpoint(MembersToPack& all, const std::filesystem::path& path, const std::string& name) {
@@ -70,8 +109,17 @@ int run(const Context& context, const PackArguments& options) {
   const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
   const auto names = member_names(files);
   MembersToPack all;
+  std::map<std::size_t, Program> programs;
   for (std::size_t i = 0; i < files.size(); ++i)
-    (is_archive(files[i]) ? add_program : add_checkpoint)(all, files[i], names[i]);
+    if (is_archive(files[i])) programs.emplace(i, read_program(files[i], names[i]));
+  const auto constants = differing(programs);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (const auto program = programs.find(i); program != programs.end()) {
+      add_program(all, program->second, constants);
+    } else {
+      add_checkpoint(all, files[i], names[i]);
+    }
+  }
   const auto done = formats::write_packed(options.output, all.members, {.stack_all = options.stack_all});
   if (context.json) {
     nlohmann::json document{{"file", options.output},  {"members", nlohmann::json::array()},
@@ -95,10 +143,11 @@ void add_pack_command(CLI::App& app, Context& context) {
   auto* command =
       app.add_subcommand("pack", "Put the checkpoints of N members into one file of stacked tensors");
   command
-      ->add_option(
-          "FILE", options->files,
-          "checkpoints (.safetensors) or exported models (.pt2), one member each, named by file stem; "
-          "members of a packed file are packed again")
+      ->add_option("FILE", options->files,
+                   "checkpoints (.safetensors) or exported models (.pt2, with the constants in which they "
+                   "differ), one "
+                   "member each, named by file stem; "
+                   "members of a packed file are packed again")
       ->required();
   command->add_option("-o,--output", options->output, "safetensors to write")->required()->type_name("FILE");
   command->add_flag("--stack-all", options->stack_all,

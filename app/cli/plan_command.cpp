@@ -1,9 +1,11 @@
 // widebench plan: strategies, layouts and schedule of a model, chosen by measuring; saved, loaded, judged.
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/existing_file.h"
 #include "app/cli/model_options.h"
 #include "app/cli/values.h"
 #include "app/exit_code.h"
@@ -167,6 +169,9 @@ std::vector<std::string> subjects(const PlanArguments& options) {
 
 int run(const Context& context, const PlanArguments& options) {
   const auto names = subjects(options);
+  auto read = options.model.read();
+  read.push_back(options.inputs);
+  check_not_read(std::array{options.output}, read);
   if (options.regret) return judge(context, options, names);
   auto planned = make(context, options, names[0]);
   const auto& built = planned.model.build(planned.inputs);

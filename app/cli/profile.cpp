@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "app/cli/existing_file.h"
 #include "app/cli/profile_report.h"
 #include "app/cli/run_choice.h"
 #include "app/cli/values.h"
@@ -115,6 +116,9 @@ void check(const ProfileArguments& options) {
     throw Error("usage", "--from captures nothing: leave --keep, --label and --measure-peaks out");
   check_folder("trace", options.trace);
   check_folder("svg", options.svg);
+  auto read = request.model.read();
+  read.insert(read.end(), {request.inputs, options.from, options.against, options.database});
+  check_not_read(std::array{options.trace, options.svg}, read);
 }
 
 // The run of its own that captures are kept with.

@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/cli/existing_file.h"
 #include "app/cli/model_options.h"
 #include "app/cli/values.h"
 #include "app/coverage_json.h"
@@ -66,21 +68,13 @@ int report(const Context& context, const WideModel& model, const Coverage& cover
 
 constexpr double kMostTolerance = 1e300;
 
-/// What is written may not take the place of what is read.
 void check_written(const RunArguments& options) {
   namespace fs = std::filesystem;
   if (fs::path(options.outputs).lexically_normal() == fs::path(options.buffers).lexically_normal())
     throw Error("usage", options.outputs + ": --outputs and --buffers name one file; give each its own");
-  auto read = options.model.models;
-  read.insert(read.end(), options.model.weights.begin(), options.model.weights.end());
-  for (const auto& one : {options.inputs, options.expect, options.model.plan}) read.emplace_back(one);
-  for (const auto& written : {fs::path(options.outputs), fs::path(options.buffers)}) {
-    for (const auto& one : read) {
-      std::error_code none;
-      if (fs::equivalent(written, one, none))
-        throw Error("usage", written.string() + ": this file is read; name another to write");
-    }
-  }
+  auto read = options.model.read();
+  read.insert(read.end(), {options.inputs, options.expect});
+  check_not_read(std::array{options.outputs, options.buffers}, read);
 }
 
 int run(const Context& context, const RunArguments& options) {

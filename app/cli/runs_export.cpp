@@ -1,9 +1,11 @@
 // widebench runs export, widebench runs import.
 #include <fmt/format.h>
 
+#include <array>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/existing_file.h"
 #include "app/cli/run_choice.h"
 #include "app/cli/runs_commands.h"
 #include "app/exit_code.h"
@@ -66,7 +68,9 @@ int export_run(const Context& context, const RunsExportArguments& options) {
   const bool to_stdout = options.output == "-" || (options.output.empty() && context.json);
   if (options.output.empty() && !to_stdout)
     throw Error("usage", "name the file to write with -o FILE; -o - prints it");
-  const auto store = Store::open(database_path(*options.database), results::OpenMode::kReadOnly);
+  const auto database = database_path(*options.database);
+  if (!to_stdout) check_not_read(std::array{options.output}, std::array{database.string()});
+  const auto store = Store::open(database, results::OpenMode::kReadOnly);
   const auto format = format_of(options);
   if (format == kTrace) return export_captures(context, store, options, to_stdout);
   const auto id = find_run(store, options.run);

@@ -1,5 +1,6 @@
 // widebench unpack: a packed file as the checkpoints that were packed.
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -55,6 +56,7 @@ int run(const Context& context, const UnpackArguments& options) {
   for (const auto i : members) {
     files.push_back(fs::path(options.folder) / (packed.members()[i] + ".safetensors"));
     check_may_write(files.back(), options.force);
+    check_not_read(std::array{files.back().string()}, std::array{options.file});
   }
   for (std::size_t k = 0; k < members.size(); ++k) {
     std::error_code failed;

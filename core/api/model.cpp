@@ -141,9 +141,10 @@ class WideModel::State {
   auto locked(const char* stage, std::span<const Input> given, Body body) {
     return with_errors(stage, [&] {
       if (process != ::getpid()) {
-        throw wide::Error(stage,
-                          "this process was forked after the wide model was made, and threads of libtorch do "
-                          "not live on in it; make the model in this process, or start processes by 'spawn'");
+        throw wide::Error(
+            stage,
+            "this process was forked after the wide model was made, and threads of libtorch do "
+            "not live on in it; start processes by 'spawn', or fork before the first model is made");
       }
       const std::lock_guard lock(mutex);
       cancelled = false;  // what was cancelled is over

@@ -22,6 +22,10 @@ void take(Taken& taken, const wide::Graph& graph, const std::set<std::string>& k
                                     tensor.device().str() +
                                     "; models run on the CPU here, move the members there");
     }
+    if (tensor.layout() != at::kStrided || tensor.is_nested() || tensor.is_quantized()) {
+      throw wide::Error("load", "member '" + given.name + "', tensor '" + fqn +
+                                    "': is sparse, nested or quantized; give a dense one");
+    }
     taken.versions.watch(given.name, fqn, tensor);
     member.tensors.insert_or_assign(fqn, tensor.detach());
   }

@@ -118,7 +118,7 @@ std::vector<std::byte> Tensor::bytes() const {
 
 std::vector<float> Tensor::floats() const {
   return with_errors("usage", [&] {
-    const auto dense = defined_one(*this).detach().cpu().to(at::kFloat).contiguous();
+    const auto dense = defined_one(*this).detach().resolve_neg().cpu().to(at::kFloat).contiguous();
     const auto* data = dense.const_data_ptr<float>();
     return std::vector<float>(data, data + dense.numel());
   });

@@ -103,6 +103,11 @@ Report report_of(const wide::Build& build, const wide::WideModel& model) {
   report.weight_bytes = model.weight_bytes();
   report.builds = static_cast<std::int64_t>(model.builds());
   report.random = build.random;
+  for (std::size_t i = 0; i < build.written.size(); ++i) {
+    const auto& input = build.specialized.inputs[i];
+    if (build.written[i] && input.kind == wide::InputKind::kUser)
+      report.written_inputs.push_back(build.specialized.values[static_cast<std::size_t>(input.value)].name);
+  }
   report.milliseconds = build.milliseconds;
   report.tuning_milliseconds = build.tuning_milliseconds;
   for (const auto& stage : build.stages)

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -57,9 +58,31 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-// "a/b/" is "a/b".
+// "a/b/" and "a/b/." are "a/b".
 fs::path without_slash(const fs::path& folder) {
-  return folder.has_filename() ? folder : folder.parent_path();
+  const auto plain = folder.lexically_normal();
+  return plain.has_filename() ? plain : plain.parent_path();
+}
+
+bool is_digest(const std::string& name) {
+  return name.size() == 64 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// What a bundle has nothing of.
+std::optional<fs::path> foreign_part(const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const auto name = entry.path().filename().string();
+    const auto kind = entry.symlink_status().type();
+    const bool is_code = name == kCode && kind == fs::file_type::directory;
+    const bool is_file = name == kBundleList || name == kBundleProgram || name == kBundleMembers;
+    if (!is_code && !(is_file && kind == fs::file_type::regular)) return entry.path();
+    if (!is_code) continue;
+    for (const auto& code : fs::directory_iterator(entry.path())) {
+      if (code.symlink_status().type() != fs::file_type::regular || !is_digest(code.path().filename()))
+        return code.path();
+    }
+  }
+  return std::nullopt;
 }
 
 // Nothing but a bundle, and only if asked, makes place for another.
@@ -75,10 +98,8 @@ void check_place(const fs::path& folder, bool replace) {
                               ": is there already; give another name, or say that it may be replaced "
                               "(--force, replace=True)");
   }
-  const std::set<std::string> own{kBundleList, kBundleProgram, kBundleMembers, kCode};
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (own.contains(entry.path().filename())) continue;
-    throw Error("bundle", formats::display_name(entry.path()) +
+  if (const auto other = foreign_part(folder)) {
+    throw Error("bundle", formats::display_name(*other) +
                               ": is no part of the bundle that is to be replaced; move it elsewhere");
   }
 }
@@ -108,18 +129,29 @@ class NewFolder {
     formats::naming_file("write", formats::display_name(place_ / name),
                          [&] { formats::replace_file(path(name), std::array{bytes}); });
   }
-  // At any moment one of the two stands there, also if the process is killed.
-  void put_in_place() {
-    if (fs::exists(place_)) {
-      if (::renameat2(AT_FDCWD, beside_.c_str(), AT_FDCWD, place_.c_str(), RENAME_EXCHANGE) != 0)
-        throw fs::filesystem_error("exchange", place_, std::error_code(errno, std::generic_category()));
-    } else {
-      fs::rename(beside_, place_);
-      beside_.clear();
+  // At any moment one of the two stands there, also if the process is killed. What came there meanwhile is
+  // looked at again, once nobody finds it under its name any more.
+  void put_in_place(bool replace) {
+    if (rename(beside_, place_, RENAME_NOREPLACE)) return beside_.clear();
+    if (errno == EINVAL && fs::symlink_status(place_).type() == fs::file_type::not_found) {
+      fs::rename(beside_, place_);  // a file system that cannot tell
+      return beside_.clear();
     }
+    check_place(place_, replace);
+    if (!rename(beside_, place_, RENAME_EXCHANGE))
+      throw fs::filesystem_error("exchange", place_, std::error_code(errno, std::generic_category()));
+    if (is_bundle(beside_) && !foreign_part(beside_)) return;
+    const auto came = std::exchange(beside_, {});
+    if (rename(came, place_, RENAME_EXCHANGE)) beside_ = came;
+    throw Error("bundle", formats::display_name(beside_.empty() ? came : place_) +
+                              ": came while the bundle was written, and is none; give another name");
   }
 
  private:
+  static bool rename(const fs::path& from, const fs::path& to, unsigned how) {
+    return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), how) == 0;
+  }
+
   fs::path place_, beside_;
 };
 
@@ -157,7 +189,7 @@ class BundleReader {
     const auto known = std::ranges::find_if(kAllModes, [&](Mode one) { return wide::name(one) == mode; });
     if (known == kAllModes.end()) in_.fail(formats::quote(mode) + " is no mode");
     bundle.mode = *known;
-    bundle.seed = static_cast<std::uint64_t>(in_.integer(document_, "seed", 0, INT64_MAX));
+    bundle.seed = in_.get(document_, "seed", json::value_t::number_unsigned).get<std::uint64_t>();
     read_model(bundle.loaded, name);
     for (const auto& [key, plan] : in_.get(document_, "plans", json::value_t::object).items())
       bundle.plans.emplace(key, plan_from_json(plan, place(kBundleList)));
@@ -213,9 +245,7 @@ class BundleReader {
     native::Objects objects;
     for (const auto& item : in_.get(document_, "code", json::value_t::array)) {
       const auto name = item.is_string() ? item.get<std::string>() : std::string();
-      const bool is_digest =
-          name.size() == 64 && name.find_first_not_of("0123456789abcdef") == std::string::npos;
-      if (!is_digest) in_.fail(formats::quote(item.dump()) + " names no code");
+      if (!is_digest(name)) in_.fail(formats::quote(item.dump()) + " names no code");
       if (trust_) objects.emplace(name, file(std::string(kCode) + "/" + name));
     }
     const bool is_left = !trust_ && !in_.get(document_, "code", json::value_t::array).empty();
@@ -281,7 +311,7 @@ void write_bundle(const fs::path& given, std::span<const std::byte> program, con
     }
     for (const auto& [key, plan] : model.plans()) document["plans"][key] = to_json(plan);
     made.write(kBundleList, bytes_of(document.dump(1) + "\n"));
-    made.put_in_place();
+    made.put_in_place(replace);
   } catch (const fs::filesystem_error& error) {
     throw Error("write", formats::display_name(folder) + ": " + error.code().message());
   }

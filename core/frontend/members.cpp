@@ -121,8 +121,9 @@ class CheckpointReader {
     auto tensors = source_.tensors;
     std::set<std::string> missing, extra, kept;
     for (const auto& entry : entries) {
-      // A state dict also holds what the graph does not use.
-      if (!source_.weights.contains(entry.name) && !wanted_.contains(entry.name)) {
+      // A state dict also holds what the graph does not use, and `widebench pack` constants that members of
+      // several programs have otherwise.
+      if (!source_.weights.contains(entry.name) && !source_.tensors.contains(entry.name)) {
         extra.insert(entry.name);
         continue;
       }

@@ -1,9 +1,11 @@
 #include "core/native/code_cache.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
@@ -37,10 +39,31 @@ std::optional<Bytes> object_in(const std::string& key, const Bytes& file) {
   return Bytes(object.begin(), object.end());
 }
 
+// All that is mapped of the library is there: the loader would not look, and the kernel end the process.
+bool is_whole(std::span<const std::byte> object) {
+  ElfW(Ehdr) header;
+  if (object.size() < sizeof header) return false;
+  std::memcpy(&header, object.data(), sizeof header);
+  const bool is_library = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_type == ET_DYN &&
+                          header.e_phentsize == sizeof(ElfW(Phdr));
+  if (!is_library || header.e_phoff > object.size()) return false;
+  const auto room = (object.size() - header.e_phoff) / sizeof(ElfW(Phdr));
+  if (header.e_phnum > room) return false;
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) part;
+    std::memcpy(&part, object.data() + header.e_phoff + i * sizeof part, sizeof part);
+    if (part.p_type == PT_LOAD &&
+        (part.p_offset > object.size() || part.p_filesz > object.size() - part.p_offset))
+      return false;
+  }
+  return true;
+}
+
 // From memory that nothing can change any more: what was checked is what is loaded. The loader knows
 // libraries by their paths, so that the memory stays open, and its number taken, as long as the library is
 // loaded.
 Code function_in(std::span<const std::byte> object, const char* name) {
+  if (!is_whole(object)) return {nullptr, "what the compiler made cannot be loaded"};
   auto memory = std::make_shared<Descriptor>(sealed_memory(object));
   if (!memory->open()) return {nullptr, "no memory for code can be had"};
   const auto path = "/proc/self/fd/" + std::to_string(memory->get());

@@ -9,7 +9,7 @@
 namespace wide {
 
 Graph Pipeline::run(std::string_view stage, const std::function<Graph()>& body) {
-  if (options_.cancelled && options_.cancelled()) throw Error(std::string(stage), "cancelled");
+  if (options_.cancelled && options_.cancelled()) throw Error("plan", "cancelled");
   const auto start = std::chrono::steady_clock::now();
   auto graph = body();
   verify(graph, stage);

@@ -44,6 +44,8 @@ struct Report {
   std::int64_t weight_bytes = 0;  ///< of all members, equal and tied ones once
   std::int64_t builds = 0;        ///< sets of input shapes that are built
   bool random = false;
+  std::vector<std::string>
+      written_inputs;  ///< that the model writes into alone; a wide pass leaves them as they are
   double milliseconds = 0, tuning_milliseconds = 0;  ///< of building; of these, choosing a plan
   std::vector<Stage> stages;
 };

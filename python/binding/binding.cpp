@@ -217,6 +217,11 @@ Strings plan_rows(std::int64_t handle, const Tensors& tensors, const Mapped& map
   });
 }
 
+Strings written_inputs(std::int64_t handle, const Tensors& tensors, const Mapped& mapped) {
+  return on_model(handle, tensors, mapped,
+                  [](auto& model, const Inputs& inputs) { return model.report(inputs).written_inputs; });
+}
+
 // Name and value in turn.
 Strings facts(std::int64_t handle, const Tensors& tensors, const Mapped& mapped) {
   return on_model(handle, tensors, mapped, [](auto& model, const Inputs& inputs) {
@@ -331,6 +336,7 @@ TORCH_LIBRARY(widebench, m) {
   m.def("plan(int model, Tensor[] inputs, bool[] mapped) -> str", &describe_plan);
   m.def("plan_rows(int model, Tensor[] inputs, bool[] mapped) -> str[]", &plan_rows);
   m.def("facts(int model, Tensor[] inputs, bool[] mapped) -> str[]", &facts);
+  m.def("written_inputs(int model, Tensor[] inputs, bool[] mapped) -> str[]", &written_inputs);
   m.def("prove(int model, Tensor[] inputs, bool[] mapped) -> (str[], float[], str[])", &prove);
   m.def("member_state(int model, int member) -> (str[], Tensor[])", &member_state);
   m.def("replace_members(int model, str[] names, int[] kept, str[] fqns, Tensor[] tensors) -> ()",

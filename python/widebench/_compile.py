@@ -146,8 +146,9 @@ def from_files(model: str | os.PathLike[str], checkpoints: Iterable[str | os.Pat
     config = _config(config, mode)
     with translating():  # the library's reader checks the file; what is read of it below is known to be sound
         handle, names, warnings_ = ops.open_files([os.fspath(model)], [os.fspath(one) for one in checkpoints], *config._options())
+    wide = _of_file(handle, model, names, config)
     _warn(warnings_)
-    return _called_with(_of_file(handle, model, names, config), example_args, example_kwargs, in_dims, kwargs_in_dims, progress)
+    return _called_with(wide, example_args, example_kwargs, in_dims, kwargs_in_dims, progress)
 
 
 def from_bundle(folder: str | os.PathLike[str], example_args: tuple[Any, ...] | torch.Tensor | None = None,
@@ -183,11 +184,11 @@ def from_bundle(folder: str | os.PathLike[str], example_args: tuple[Any, ...] | 
     _, tuning, seconds, cost_file, strategy, _, snapshots = config._options()
     with translating():
         handle, names, warnings_ = ops.open_bundle(os.fspath(folder), trust_code, tuning, seconds, cost_file, strategy, snapshots)
-    _warn(warnings_)
     with open(os.path.join(folder, "bundle.json"), encoding="utf-8") as file:
         made = json.load(file)
     config = _config(dataclasses.replace(config, mode=made["mode"], seed=made["seed"]), None)
     wide = _of_file(handle, os.path.join(folder, "model.pt2"), names, config)
+    _warn(warnings_)
     return _called_with(wide, example_args, example_kwargs, in_dims, kwargs_in_dims, None)
 
 
@@ -223,6 +224,8 @@ def _build(wide, progress):
         if not wide._take_plain_example(error):
             raise
         wide._prepare(wide._example, progress)
+    _warn([f"the model writes into its input '{name}'; a wide model leaves the caller's tensors as they are: return what is written, or keep it in "
+           "a buffer" for name in ops.written_inputs(wide._handle, wide._example, wide._mapped)], 4)
     if not wide.config.validate:
         return
     proof = wide.verify()
@@ -231,11 +234,11 @@ def _build(wide, progress):
         raise Error("prove", f"member '{worst.member}': {worst.what}: {worst.text}; build with strategy='sequential'", worst.member)
 
 
-def _warn(lines):
+def _warn(lines, stacklevel=3):
     import warnings
 
     for line in lines:
-        warnings.warn(line, stacklevel=3)
+        warnings.warn(line, stacklevel=stacklevel)
 
 
 def _config(config, mode):

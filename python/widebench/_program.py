@@ -97,6 +97,16 @@ def _has_return_type(spec):
     return spec.type in _RETURN_TYPES or any(map(_has_return_type, _children(spec)))
 
 
+def _in_order(part, spec):
+    """The same, its dicts in the order that they had in the example."""
+    children = _children(spec)
+    if spec.type is dict and type(part) is dict and set(part) == set(spec.context):
+        return {key: _in_order(part[key], child) for key, child in zip(spec.context, children)}
+    if spec.type in (list, tuple) and type(part) is spec.type and len(part) == len(children):
+        return spec.type(map(_in_order, part, children))
+    return part
+
+
 def _with_tuples(spec):
     """The tree with a tuple in the place of each of these."""
     made = pytree.tree_unflatten([0] * spec.num_leaves, spec)
@@ -214,7 +224,6 @@ class Program:
             signature = module["module_call_graph"][0]["signature"]
             self.in_spec = pytree.treespec_loads(signature["in_spec"])
             self.out_spec = out_spec or pytree.treespec_loads(signature["out_spec"])
-            self._keywords = list(_children(self.in_spec)[1].context)
         except (StopIteration, KeyError, IndexError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise Error("load", f"this is no program of torch.export.save ({error}); export the model again") from error
         graph, specs = module["graph"], module["signature"]
@@ -266,9 +275,9 @@ class Program:
 
     def flatten(self, args, kwargs):
         """The tensors of a call, in order."""
-        if kwargs and set(kwargs) == set(self._keywords):
-            kwargs = {name: kwargs[name] for name in self._keywords}
         leaves, spec = pytree.tree_flatten((tuple(args), kwargs))
+        if spec != self.in_spec:
+            leaves, spec = pytree.tree_flatten(_in_order((tuple(args), kwargs), self.in_spec))
         if spec != self.in_spec:
             raise Error("run", f"the call is built otherwise than the example: {_line(spec)} where the example was {_line(self.in_spec)}; call "
                                "it as the example was given", "inputs")

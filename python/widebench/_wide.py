@@ -90,7 +90,8 @@ class Wide(Fleet, torch.nn.Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """All members on one set of inputs.
 
-        Inputs are shared or have an axis of members, as `in_dims` of `compile` said.
+        Inputs are shared or have an axis of members, as `in_dims` of `compile` said. They are never written: of a model that does, `compile`
+        warns.
 
         Raises
         ------

@@ -4,12 +4,15 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "core/native/code_cache.h"
 #include "core/prove/prove.h"
 #include "core/support.h"
+#include "formats/error.h"
 #include "formats/file.h"
 #include "formats/sha256.h"
 
@@ -173,9 +176,47 @@ TEST(Bundle, ReplacesNothingButABundleAndOnlyIfAsked) {
   folder.write("b/notes", "of years");
   expect_error([&] { write_bundle(folder / "b", bytes, model, true); }, "bundle", {"b/notes", "no part"});
   EXPECT_TRUE(fs::exists(folder / "b/notes"));
+  fs::remove(folder / "b/notes");
+  folder.write("b/code/notes", "of years");
+  expect_error([&] { write_bundle(folder / "b", bytes, model, true); }, "bundle",
+               {"b/code/notes", "no part"});
+  EXPECT_TRUE(fs::exists(folder / "b/code/notes"));
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder.path())) names.push_back(entry.path().filename());
   EXPECT_THAT(names, testing::UnorderedElementsAre("mine", "file", "b"));
+}
+
+// Whoever comes second is told, and what he found is left alone.
+TEST(Bundle, OneOfManyWritersHasThePlace) {
+  const TemporaryFolder folder;
+  const auto bytes = program("mlp");
+  std::atomic<int> written{0}, refused{0};
+  std::vector<std::thread> writers;
+  for (int i = 0; i < 8; ++i) {
+    writers.emplace_back([&] {
+      const auto model = corpus_model("mlp", kMembers);
+      try {
+        write_bundle(folder / "b", bytes, model);
+        ++written;
+      } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("--force"));
+        ++refused;
+      }
+    });
+  }
+  for (auto& writer : writers) writer.join();
+  EXPECT_EQ(written, 1);
+  EXPECT_EQ(refused, 7);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
+}
+
+TEST(Bundle, AnySeedIsReadAgain) {
+  const TemporaryFolder folder;
+  BuildOptions options;
+  options.seed = ~std::uint64_t{0};
+  const auto model = corpus_model("mlp", kMembers, options);
+  write_bundle(folder / "b", program("mlp"), model);
+  EXPECT_EQ(read_bundle(folder / "b").seed, ~std::uint64_t{0});
 }
 
 TEST(Bundle, TheProgramIsTheOneOfTheModel) {

@@ -309,6 +309,18 @@ TEST_F(NativeCode, CompilersThatFailHaveAReason) {
   EXPECT_NE(refusal_by(script(to_output + "head -c 99999999 /dev/zero > \"$2\"")), "") << "too large";
 }
 
+// The loader maps what is not there, and whoever reads it is killed.
+TEST_F(NativeCode, WhatIsCutOffIsNotLoaded) {
+  std::filesystem::create_directory(folder());
+  ::chmod(folder().c_str(), 0700);
+  for (const char* size : {"1000", "5000", "8192"}) {
+    EXPECT_THAT(
+        refusal_by(script("out=; for one; do [ \"$last\" = -o ] && out=$one; last=$one; done; " +
+                          compiler_.program.string() + " \"$@\" && truncate -s " + size + " \"$out\"")),
+        HasSubstr("cannot be loaded"));
+  }
+}
+
 TEST_F(NativeCode, AnotherKernelsObjectIsNotTaken) {
   Compiler real = compiler_;
   const auto wrong = there_.write("wrong.c", "int other(void) { return 1; }\n");

@@ -251,7 +251,7 @@ TEST(Pipeline, StopsWhenItIsCancelled) {
   BuildOptions options;
   options.pipeline.cancelled = [&] { return ++asked > 2; };
   auto model = wide_model(architecture, kMembers, options);
-  expect_error([&] { model.build(wide_inputs(architecture, kMembers)); }, "functionalize", {"cancelled"});
+  expect_error([&] { model.build(wide_inputs(architecture, kMembers)); }, "plan", {"cancelled"});
 }
 
 }  // namespace

@@ -237,6 +237,31 @@ class Files(Case):
             self.assertIn(weights[1], done.stderr)
         self.assertEqual(pathlib.Path(weights[1]).read_bytes(), before)
 
+    def test_no_command_writes_over_what_it_reads(self):
+        model = shutil.copy(MODEL / "model.pt2", self.folder)
+        weights = [shutil.copy(seed, self.folder) for seed in program.seeds(MODEL)]
+        inputs = shutil.copy(MODEL / "golden.safetensors", self.folder)
+        read = ["--model", model, "--weights", *weights, "--inputs", inputs]
+        bundle, packed = self.folder / "a.wide", self.folder / "packed.safetensors"
+        for making in (["bundle", *read, "-o", bundle], ["pack", *weights, "-o", packed]):
+            self.assertEqual(program.run(WIDEBENCH, *making).returncode, 0)
+        of_bundle = ["--model", bundle, "--inputs", inputs]
+        attempts = [(["plan", *read, "-o"], one) for one in (model, weights[1], inputs)]
+        attempts += [(["profile", *read, "--passes", "1", option], weights[0]) for option in ("--trace", "--svg")]
+        attempts += [(["run", *of_bundle, "--outputs"], bundle / name) for name in ("members.safetensors", "model.pt2", "bundle.json", "new")]
+        attempts += [(["plan", *of_bundle, "-o"], bundle / "members.safetensors"),
+                     (["benchmark", "--model", model, "--weights", weights[0], "-n", "1", "--db", self.folder / "r.db", "-o"], weights[0])]
+        for command, file in attempts:
+            before = pathlib.Path(file).read_bytes() if os.path.exists(file) else None
+            done = program.run(WIDEBENCH, *command, file)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn("is read; name another file", done.stderr)
+            self.assertEqual(pathlib.Path(file).read_bytes() if os.path.exists(file) else None, before)
+        stem = pathlib.Path(weights[0]).stem
+        os.rename(packed, self.folder / f"{stem}.safetensors")
+        done = program.run(WIDEBENCH, "unpack", self.folder / f"{stem}.safetensors", "--member", stem, "-o", self.folder, "--force")
+        self.assertEqual(done.returncode, 2, done.stderr)
+
     def test_tolerances_that_are_no_numbers(self):
         for option in ("--rtol", "--atol"):
             self.refused(option, "nan", expect=MODEL / "golden.safetensors", extra=[option, "nan"])
