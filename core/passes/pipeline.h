@@ -27,7 +27,7 @@ class Pipeline {
  public:
   explicit Pipeline(PipelineOptions options) : options_(std::move(options)) {}
 
-  /// Throws wide::Error(stage, "cancelled") when cancelled.
+  /// Throws wide::Error("plan", "cancelled") when cancelled.
   Graph run(std::string_view stage, const std::function<Graph()>& body);
   /// For a stage whose result is not a graph: `text` is its snapshot.
   void note(std::string_view stage, double milliseconds, const std::function<std::string()>& text);
