@@ -42,6 +42,12 @@ void a_run_is_noted_and_tagged(ImGuiTestContext* ctx) {
   IM_CHECK_EQ(run.tags.size(), 1u);
   IM_CHECK_STR_EQ(run.notes.at(0).text.c_str(), "the new allocator");
   IM_CHECK_EQ(panels().history->run->run.tags.size(), 1u);
+  // What was typed is kept by going elsewhere, too.
+  ctx->ItemInput("//###History/##tabs/Run/##tag");
+  ctx->KeyCharsAppend("weekly");
+  ctx->ItemClick("//###History/##tabs/Run/##note");
+  settle(ctx);
+  IM_CHECK_EQ(store().run(runs[0]).tags.size(), 2u);
 }
 
 void a_comparison_has_verdicts(ImGuiTestContext* ctx) {

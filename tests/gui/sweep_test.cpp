@@ -150,6 +150,19 @@ void columns_fit_into_the_panel(ImGuiTestContext* ctx) {
   IM_CHECK_LE(sideways(), 1);
 }
 
+void a_long_text_takes_no_more_room_than_others_leave(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  show(ctx, "sweep");
+  auto told = passed_case(2, 2);
+  told.reason = std::string(2000, 'm');
+  gui::RunData data{.cases = {told, passed_case(4, 3)}, .table = gui::sweep_table()};
+  gui::add_cases(data.table, data.cases);
+  gui::show_run(*panels().sweep, std::make_shared<gui::RunData>(std::move(data)));
+  ctx->Yield(6);
+  const auto column = panels().sweep->run->table.column("reason");
+  IM_CHECK_LT(panels().sweep->view.widths[column], 32 * ImGui::GetFontSize());
+}
+
 void results_are_exported(ImGuiTestContext* ctx) {
   with_no_results(ctx);
   show(ctx, "sweep");
@@ -252,6 +265,7 @@ void add_sweep_tests(ImGuiTestEngine* engine) {
   add("cancels_and_can_go_on", cancels_and_can_go_on);
   add("a_failure_is_loud", a_failure_is_loud);
   add("columns fit into the panel", columns_fit_into_the_panel);
+  add("a long text", a_long_text_takes_no_more_room_than_others_leave);
   add("results_are_exported", results_are_exported);
   add("the_export_dialog_asks", the_export_dialog_asks);
   add("a_hundred_thousand_rows", a_hundred_thousand_rows);
