@@ -92,22 +92,27 @@ void check_strategies(const std::set<std::string>& choices, const Engine& engine
   }
 }
 
-void resolve_devices(std::vector<presets::CaseSpec>& specs, const Engine& engine) {
-  const auto devices = engine.devices();
-  std::map<std::string, SubjectInfo> subjects;
-  for (auto& subject : engine.subjects()) subjects.emplace(subject.name, std::move(subject));
+void check_cases(const std::vector<presets::CaseSpec>& specs, const Engine& engine) {
   std::set<std::string> strategies;
   for (const auto& spec : specs) strategies.insert(spec.strategy);
   check_strategies(strategies, engine);
+  std::map<std::string, SubjectInfo> subjects;
+  for (auto& subject : engine.subjects()) subjects.emplace(subject.name, std::move(subject));
+  for (const auto& spec : specs) {
+    const auto subject = subjects.find(spec.subject);
+    if (spec.kind != "model" && subject != subjects.end()) check_sizes(spec, subject->second);
+  }
+}
+
+void resolve_devices(std::vector<presets::CaseSpec>& specs, const Engine& engine) {
+  const auto devices = engine.devices();
+  std::set<std::string> subjects;
+  for (const auto& subject : engine.subjects()) subjects.insert(subject.name);
   for (auto& spec : specs) {
     check_utf8(spec);
-    if (spec.kind != "model") {
-      const auto subject = subjects.find(spec.subject);
-      if (subject == subjects.end()) {
-        throw Error("preset",
-                    "no subject is called \"" + spec.subject + "\"; `widebench benchmark` lists them");
-      }
-      check_sizes(spec, subject->second);
+    if (spec.kind != "model" && !subjects.contains(spec.subject)) {
+      throw Error("preset",
+                  "no subject is called \"" + spec.subject + "\"; `widebench benchmark` lists them");
     }
     spec.device = settled_device(devices, spec.device);
     const auto* device = find_device(devices, spec.device);

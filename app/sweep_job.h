@@ -46,12 +46,15 @@ struct SweepOutcome {
 void check_strategies(const std::set<std::string>& choices, const Engine& engine,
                       std::set<std::string> known = {});
 
+/// Throws wide::Error for strategies ("usage") and sizes of subjects ("preset") that this engine does not
+/// know: a slip of the pen is found before an hour of measuring.
+void check_cases(const std::vector<presets::CaseSpec>& specs, const Engine& engine);
+
 /// "auto" is the last of the devices that can be used: the CPU is the first.
 std::string settled_device(const std::vector<DeviceInfo>& devices, const std::string& name);
 
 /// Resolves the device "auto". Throws CannotMeasure with the reason when a spec asks for a device that is not
-/// usable, and wide::Error ("preset") when it names a subject, a size of it or a strategy that the engine
-/// does not know: a slip of the pen is found before an hour of measuring.
+/// usable, and wide::Error ("preset") when it names a subject that the engine does not know.
 void resolve_devices(std::vector<presets::CaseSpec>& specs, const Engine& engine);
 
 /// Facts of this machine with the engine's libraries and devices: what keys its results.

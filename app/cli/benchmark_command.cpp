@@ -279,7 +279,9 @@ int benchmark(Context& context, BenchmarkArguments& options) {
   if (context.json) options.measuring.report = "-";
   app::check_strategies({options.strategies.begin(), options.strategies.end()}, context.engine,
                         {std::string(kAll)});
-  const auto preset = presets::read_preset(presets::find_preset(options.preset), changes_of(options));
+  const auto file = presets::find_preset(options.preset);
+  const auto preset = presets::read_preset(file, changes_of(options));
+  options.measuring.read = {file.string(), options.model};
   auto chosen =
       options.model.empty() ? of_names(preset, options, context.engine) : of_model(preset, options, context);
   change_shapes(chosen.cases, options.shape);

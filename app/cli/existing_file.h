@@ -28,10 +28,10 @@ inline void check_not_read(std::span<const std::string> written, std::span<const
   for (const auto& file : written) {
     if (file.empty()) continue;
     std::error_code none;
-    const auto place = fs::weakly_canonical(file, none);
+    const auto place = fs::weakly_canonical(fs::absolute(file), none);
     for (const auto& one : read) {
       if (one.empty()) continue;
-      const auto source = fs::weakly_canonical(one, none);
+      const auto source = fs::weakly_canonical(fs::absolute(one), none);
       const auto [in_source, in_place] =
           std::mismatch(source.begin(), source.end(), place.begin(), place.end());
       const bool inside = in_source == source.end() && fs::is_directory(source, none);

@@ -39,6 +39,7 @@ std::optional<std::vector<results::Imported>> measure_runs(Context& context, con
   job.preset = preset.name;
   job.specs = preset.cases;
   app::resolve_devices(job.specs, context.engine);
+  app::check_cases(job.specs, context.engine);
   app::Measurer measurer;
   measurer.options.timeout_seconds = preset.timeout_seconds;
   measurer.options.stop = &signals.signal();

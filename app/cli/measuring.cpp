@@ -43,9 +43,11 @@ void check_report_path(const std::string& report) {
   }
 }
 
-std::vector<std::string> read_by(const std::vector<presets::CaseSpec>& specs,
+std::vector<std::string> read_by(const std::vector<presets::CaseSpec>& specs, const MeasuringOptions& options,
                                  const std::filesystem::path& database) {
-  std::vector<std::string> files{database.string()};
+  auto files = options.read;
+  files.push_back(database.string());
+  if (std::filesystem::is_regular_file(options.gating.baseline)) files.push_back(options.gating.baseline);
   for (const auto& spec : specs) {
     files.insert(files.end(), {spec.model, spec.inputs, spec.expect});
     files.insert(files.end(), spec.weights.begin(), spec.weights.end());
@@ -254,13 +256,14 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
   SignalWatch signals;
   auto job = make_job(context, options, preset, signals);
   app::resolve_devices(job.specs, context.engine);
+  app::check_cases(job.specs, context.engine);
   if (job.specs.empty())
     throw app::CannotMeasure("preset", "no case is left to measure; name other subjects");
   check_report_path(options.report);
   check_repeats(options);
   const auto path = database_path(options.database);
   check_not_read(std::array{options.report == "-" ? std::string() : options.report},
-                 read_by(job.specs, path));
+                 read_by(job.specs, options, path));
   const auto baseline = read_baseline(path, options.gating, job, context.engine);
   auto store = results::Store::open(path, results::OpenMode::kReadWrite);
   note_unfinished(context, job, store);

@@ -20,6 +20,7 @@ struct MeasuringOptions {
   std::vector<std::string> devices;  ///< "cpu", "cuda", "auto"; empty: the preset's
   std::string database;              ///< empty: the default one
   std::string report;                ///< file, "-" for standard output; empty: none
+  std::vector<std::string> read;  ///< files and folders that are not in the cases: the preset's, a bundle's
   std::string label;
   std::optional<double> timeout_seconds;
   std::optional<int> threads;

@@ -113,6 +113,12 @@ int run(const Context& context, const PackArguments& options) {
   for (std::size_t i = 0; i < files.size(); ++i)
     if (is_archive(files[i])) programs.emplace(i, read_program(files[i], names[i]));
   const auto constants = differing(programs);
+  for (std::size_t i = 0; i < files.size() && !constants.empty(); ++i) {
+    if (programs.contains(i)) continue;
+    throw Error("pack", files[i].string() +
+                            ": is a checkpoint, and the programs beside it differ in the constant '" +
+                            *constants.begin() + "', which it lacks; give all members as .pt2");
+  }
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (const auto program = programs.find(i); program != programs.end()) {
       add_program(all, program->second, constants);

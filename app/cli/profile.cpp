@@ -117,7 +117,9 @@ void check(const ProfileArguments& options) {
   check_folder("trace", options.trace);
   check_folder("svg", options.svg);
   auto read = request.model.read();
-  read.insert(read.end(), {request.inputs, options.from, options.against, options.database});
+  read.insert(read.end(), {request.inputs, database_path(options.database).string()});
+  for (const auto& kept : {options.from, options.against})
+    if (std::filesystem::is_regular_file(kept)) read.push_back(kept);
   check_not_read(std::array{options.trace, options.svg}, read);
 }
 

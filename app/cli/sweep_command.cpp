@@ -22,8 +22,10 @@ int sweep(Context& context, const SweepArguments& options) {
     return open_window(context, window);
   }
   context.json = options.measuring.report == "-";
-  return measure(context, options.measuring,
-                 presets::read_preset(presets::find_preset(options.preset), changes(options.measuring)));
+  const auto file = presets::find_preset(options.preset);
+  auto measuring = options.measuring;
+  measuring.read = {file.string()};
+  return measure(context, measuring, presets::read_preset(file, changes(options.measuring)));
 }
 
 }  // namespace

@@ -59,9 +59,13 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 }
 
 // "a/b/" and "a/b/." are "a/b".
-fs::path without_slash(const fs::path& folder) {
-  const auto plain = folder.lexically_normal();
-  return plain.has_filename() ? plain : plain.parent_path();
+fs::path without_slash(fs::path folder) {
+  while (!folder.empty() && folder != folder.root_path() &&
+         (!folder.has_filename() || folder.filename() == "."))
+    folder = folder.parent_path();
+  if (folder.empty() || folder.filename() == "..")
+    throw Error("bundle", "a bundle cannot take the place of the folder one is in; name a new one");
+  return folder;
 }
 
 bool is_digest(const std::string& name) {
@@ -133,15 +137,19 @@ class NewFolder {
   // looked at again, once nobody finds it under its name any more.
   void put_in_place(bool replace) {
     if (rename(beside_, place_, RENAME_NOREPLACE)) return beside_.clear();
-    if (errno == EINVAL && fs::symlink_status(place_).type() == fs::file_type::not_found) {
+    if ((errno == EINVAL || errno == ENOSYS) &&
+        fs::symlink_status(place_).type() == fs::file_type::not_found) {
       fs::rename(beside_, place_);  // a file system that cannot tell
       return beside_.clear();
     }
     check_place(place_, replace);
     if (!rename(beside_, place_, RENAME_EXCHANGE))
       throw fs::filesystem_error("exchange", place_, std::error_code(errno, std::generic_category()));
-    if (is_bundle(beside_) && !foreign_part(beside_)) return;
-    const auto came = std::exchange(beside_, {});
+    const auto came = std::exchange(beside_, {});  // not ours to remove yet
+    if (is_bundle(came) && !foreign_part(came)) {
+      beside_ = came;
+      return;
+    }
     if (rename(came, place_, RENAME_EXCHANGE)) beside_ = came;
     throw Error("bundle", formats::display_name(beside_.empty() ? came : place_) +
                               ": came while the bundle was written, and is none; give another name");
@@ -273,7 +281,6 @@ bool is_bundle(const fs::path& path) {
 void write_bundle(const fs::path& given, std::span<const std::byte> program, const WideModel& model,
                   bool replace) {
   const auto folder = without_slash(given);
-  check_place(folder, replace);
   const auto difference = architecture_difference(
       load_graph({program.begin(), program.end()}, model.graph().name), model.graph());
   if (!difference.empty()) {
@@ -282,6 +289,7 @@ void write_bundle(const fs::path& given, std::span<const std::byte> program, con
   }
   auto& cache = native::CodeCache::of_this_user();
   try {
+    check_place(folder, replace);
     NewFolder made(folder);
     json document{{"schema_version", kBundleVersion},
                   {"name", model.graph().name},

@@ -117,13 +117,15 @@ class CheckpointReader {
 
   // `entries` are sorted by name; `file` says where they are from.
   std::map<std::string, at::Tensor> read(const std::string& file, const Entries& entries,
-                                         std::vector<std::string>& warnings, SeenTensors& seen) const {
+                                         std::vector<std::string>& warnings, SeenTensors& seen,
+                                         bool packed = false) const {
     auto tensors = source_.tensors;
     std::set<std::string> missing, extra, kept;
     for (const auto& entry : entries) {
       // A state dict also holds what the graph does not use, and `widebench pack` constants that members of
       // several programs have otherwise.
-      if (!source_.weights.contains(entry.name) && !source_.tensors.contains(entry.name)) {
+      if (!source_.weights.contains(entry.name) && !wanted_.contains(entry.name) &&
+          !(packed && source_.tensors.contains(entry.name))) {
         extra.insert(entry.name);
         continue;
       }
@@ -264,7 +266,7 @@ LoadedModel load(const std::vector<fs::path>& models, const std::vector<fs::path
       for (std::size_t k = 0; k < packed->members().size(); ++k) {
         const auto member = packed->member(k);
         loaded.members.push_back(
-            {member.name, reader.read(member.place, member.entries, loaded.warnings, seen)});
+            {member.name, reader.read(member.place, member.entries, loaded.warnings, seen, true)});
       }
     } else {
       loaded.members.push_back(

@@ -176,12 +176,14 @@ bool RecordedPass::come_again(std::span<const WideTensor> inputs) {
   return false;
 }
 
-bool RecordedPass::make_way(std::span<const WideTensor> inputs) {
+// `kept` is not to go.
+bool RecordedPass::make_way(std::span<const WideTensor> inputs, const One* kept) {
   if (recordings_.size() < kMostRecordings) return true;
   const auto idle = [&](const auto& one) { return runs_ - one->used; };
   const auto oldest = std::ranges::max_element(recordings_, {}, idle);
   const bool is_held = !(*oldest)->gives_copies && !(*oldest)->is_free();
-  if (idle(*oldest) < (is_held ? kIdleAndHeld : kIdle) || !come_again(inputs)) return false;
+  if (oldest->get() == kept || idle(*oldest) < (is_held ? kIdleAndHeld : kIdle) || !come_again(inputs))
+    return false;
   recordings_.erase(oldest);
   return true;
 }
@@ -193,13 +195,29 @@ RecordedPass::One* RecordedPass::own(std::span<const WideTensor> inputs, Pass pa
     if (!one->fits(inputs) || !(one->gives_copies || one->is_free())) continue;
     if (!fitting || one->copied.empty()) fitting = one.get();
   }
-  const bool copies = are_small(inputs), reads = fitting && fitting->copied.empty();
-  const bool again = copies && !reads && recordings_.size() < kMostRecordings && come_again(inputs);
-  if ((!fitting || again) && !no_more_ && (again || make_way(inputs))) {
-    if (auto one = recorded(inputs, pass, copies && !again ? Reads::kCopies : Reads::kPlaces, false))
+  const bool small = are_small(inputs), in_place = fitting && fitting->copied.empty();
+  // Small inputs that come from the same places again: there they are read from now on.
+  const bool full = recordings_.size() == kMostRecordings;
+  const bool again = small && !in_place && !full && come_again(inputs);
+  const bool may = small && fitting && !in_place && !no_more_ && !no_more_in_place_;
+  if (may && (again || (full && make_way(inputs, fitting)))) {
+    if (auto one = recorded(inputs, pass, Reads::kPlaces, false)) {
+      fitting = recordings_.emplace_back(std::move(one)).get();
+    } else {
+      no_more_in_place_ = true, no_more_ = false;  // without it all goes on as before
+    }
+  } else if (!fitting && !no_more_ && make_way(inputs, nullptr)) {
+    if (auto one = recorded(inputs, pass, small ? Reads::kCopies : Reads::kPlaces, false))
       fitting = recordings_.emplace_back(std::move(one)).get();
   }
   if (fitting) fitting->used = runs_;
+  // One that copies takes as much memory as the others; where these have long been enough, it goes.
+  if (in_place) {
+    std::erase_if(recordings_, [&](const auto& one) {
+      return !one->copied.empty() && runs_ - one->used > kIdleAndHeld &&
+             (one->gives_copies || one->is_free());
+    });
+  }
   return fitting;
 }
 
@@ -213,7 +231,7 @@ void RecordedPass::forget() {
   for_all_.reset();
   unserved_.clear();
   refusal_.clear();
-  no_more_ = false;
+  no_more_ = no_more_in_place_ = false;
 }
 
 std::vector<ExecutionOutput> RecordedPass::run(std::span<const WideTensor> inputs, Pass pass) {

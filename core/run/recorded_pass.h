@@ -50,11 +50,11 @@ class RecordedPass {
   std::unique_ptr<One> recorded(std::span<const WideTensor> inputs, Pass pass, Reads reads, bool serves_all);
   One* own(std::span<const WideTensor> inputs, Pass pass);
   One* for_all(std::span<const WideTensor> inputs, Pass pass);
-  bool make_way(std::span<const WideTensor> inputs);
+  bool make_way(std::span<const WideTensor> inputs, const One* kept);
   bool come_again(std::span<const WideTensor> inputs);
 
   Record record_;
-  bool feeds_itself_, warm_ = false, no_more_ = false;
+  bool feeds_itself_, warm_ = false, no_more_ = false, no_more_in_place_ = false;
   std::int64_t runs_ = 0;
   std::string refusal_;
   std::vector<std::unique_ptr<One>> recordings_;

@@ -204,11 +204,11 @@ def _of_file(handle, model, names, config):
 
 def _called_with(wide, args, kwargs, in_dims, kwargs_in_dims, progress):
     if args is not None or kwargs:
-        args, kwargs = _example(args or (), kwargs)
+        args, kwargs = _example(() if args is None else args, kwargs)
     wide._set_in_dims(in_dims, kwargs_in_dims, args, kwargs or {})
     if args is not None:
         wide._example = wide._example_inputs(args, kwargs)
-        _build(wide, progress)
+        _build(wide, progress, 5)
     return wide
 
 
@@ -217,7 +217,7 @@ def _example(args, kwargs):
     return tuple(args), dict(checked(kwargs or {}, Mapping, "example_kwargs", "a dict of arguments by name"))
 
 
-def _build(wide, progress):
+def _build(wide, progress, stacklevel=4):
     try:
         wide._prepare(wide._example, progress)
     except Error as error:
@@ -225,7 +225,7 @@ def _build(wide, progress):
             raise
         wide._prepare(wide._example, progress)
     _warn([f"the model writes into its input '{name}'; a wide model leaves the caller's tensors as they are: return what is written, or keep it in "
-           "a buffer" for name in ops.written_inputs(wide._handle, wide._example, wide._mapped)], 4)
+           "a buffer" for name in ops.written_inputs(wide._handle, wide._example, wide._mapped)], stacklevel)
     if not wide.config.validate:
         return
     proof = wide.verify()

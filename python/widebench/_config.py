@@ -1,5 +1,6 @@
 """How a wide model is built: a value with presets, and a fluent builder."""
 import dataclasses
+import numbers
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args, get_type_hints
 
@@ -63,14 +64,15 @@ class Config:
         for name in ("validate", "cost_file", "snapshots"):
             checked(getattr(self, name), bool, name, "True or False")
         checked(self.strategy, str, "strategy", "its name")
-        checked(self.seconds, (int, float), "seconds", "a number of seconds")
+        checked(self.seconds, numbers.Real, "seconds", "a number of seconds")
         if not 0 <= self.seconds < float("inf"):
             raise Error("usage", f"seconds={self.seconds!r} is no length of time; give a number from 0", "seconds")
-        object.__setattr__(self, "seed", whole(self.seed, 0, "seed"))
+        object.__setattr__(self, "seed", whole(self.seed, 0, "seed", 2**64 - 1))
 
     def _options(self) -> tuple[Any, ...]:
         """As the library's operators take them."""
-        return (self.mode, self.tuning, self.seconds, self.cost_file, self.strategy, self.seed, self.snapshots)
+        seed = self.seed - (self.seed >> 63 << 64)  # its 64 bits as the signed number that operators take
+        return (self.mode, self.tuning, float(self.seconds), self.cost_file, self.strategy, seed, self.snapshots)
 
     @classmethod
     def default(cls, **changes: Any) -> Self:

@@ -29,11 +29,16 @@ class Error(RuntimeError):
         return type(self), (self.stage, str(self), self.place)
 
 
-def whole(value, least, name):
-    """The number that `value` is, numpy's too; Error where it is none, or less than `least`."""
-    if not isinstance(value, bool) and hasattr(value, "__index__") and least <= operator.index(value) < 2**63:
-        return operator.index(value)
-    raise Error("usage", f"{name}={value!r} is no whole number{f' from {least}' if least >= 0 else ''}; give one", name)
+def whole(value, least, name, most=2**63 - 1):
+    """The number that `value` is, numpy's too; Error where it is none, or out of range."""
+    try:
+        number = least - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = least - 1
+    if least <= number <= most:
+        return number
+    where = f" from {least}" if least >= 0 else ""
+    raise Error("usage", f"{name}={value!r} is no whole number{where}{f' to {most}' if number > most else ''}; give one", name)
 
 
 def checked(value, kinds, name, wanted):

@@ -34,8 +34,22 @@ def varied(tensor, i):
     return tensor.roll(i, 0) if tensor.dim() > 0 and tensor.shape[0] > 1 else tensor
 
 
+def in_order(part, spec):
+    """The same, its dicts in the order that they have in `spec`."""
+    children = spec.children() if callable(getattr(spec, "children", None)) else spec.children_specs
+    if spec.type is dict and type(part) is dict and set(part) == set(spec.context):
+        return {key: in_order(part[key], child) for key, child in zip(spec.context, children)}
+    if spec.type in (list, tuple) and type(part) is spec.type and len(part) == len(children):
+        return spec.type(map(in_order, part, children))
+    return part
+
+
+def _is_axis(dim):
+    return isinstance(dim, int) and not isinstance(dim, bool)
+
+
 def _prefix(in_dims, args, what):
-    if in_dims is None or isinstance(in_dims, int) and not isinstance(in_dims, bool):
+    if in_dims is None or _is_axis(in_dims):
         return [in_dims] * len(args)
     if not isinstance(in_dims, (tuple, list)) or len(in_dims) != len(args):
         raise Error("usage", f"{what}={in_dims!r} does not fit {len(args)} arguments; give one entry for each", what)
@@ -45,9 +59,12 @@ def _prefix(in_dims, args, what):
 def _spread(dim, argument):
     """`dim`, a prefix of the argument's pytree, for each leaf of it."""
     leaves, spec = pytree.tree_flatten(argument)
-    if dim is None or isinstance(dim, int):
+    if dim is None or _is_axis(dim):
         return [dim if isinstance(leaf, torch.Tensor) else None for leaf in leaves]
-    dims = pytree._broadcast_to_and_flatten(dim, spec)  # as torch.vmap does
+    dims = pytree._broadcast_to_and_flatten(in_order(dim, spec), spec)  # as torch.vmap does
+    for each in dims or []:
+        if each is not None and not _is_axis(each):
+            raise Error("usage", f"in_dims has {each!r}; give the number of an axis or None", "in_dims")
     if dims is None:
         own = " ".join(str(pytree.tree_structure(dim)).split())
         raise Error("usage", f"in_dims has {own} where the argument is {' '.join(str(spec).split())}; give an int or None for it, or for each part "

@@ -14,6 +14,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ._errors import Error
+from ._inputs import in_order
 
 # torch/_export/serde/schema.py, ScalarType.
 _DTYPES = {1: torch.uint8, 2: torch.int8, 3: torch.int16, 4: torch.int32, 5: torch.int64, 6: torch.float16, 7: torch.float32,
@@ -95,16 +96,6 @@ def _children(spec):
 
 def _has_return_type(spec):
     return spec.type in _RETURN_TYPES or any(map(_has_return_type, _children(spec)))
-
-
-def _in_order(part, spec):
-    """The same, its dicts in the order that they had in the example."""
-    children = _children(spec)
-    if spec.type is dict and type(part) is dict and set(part) == set(spec.context):
-        return {key: _in_order(part[key], child) for key, child in zip(spec.context, children)}
-    if spec.type in (list, tuple) and type(part) is spec.type and len(part) == len(children):
-        return spec.type(map(_in_order, part, children))
-    return part
 
 
 def _with_tuples(spec):
@@ -277,7 +268,7 @@ class Program:
         """The tensors of a call, in order."""
         leaves, spec = pytree.tree_flatten((tuple(args), kwargs))
         if spec != self.in_spec:
-            leaves, spec = pytree.tree_flatten(_in_order((tuple(args), kwargs), self.in_spec))
+            leaves, spec = pytree.tree_flatten(in_order((tuple(args), kwargs), self.in_spec))
         if spec != self.in_spec:
             raise Error("run", f"the call is built otherwise than the example: {_line(spec)} where the example was {_line(self.in_spec)}; call "
                                "it as the example was given", "inputs")

@@ -11,7 +11,7 @@ from ._apart import put_together
 from ._config import Config
 from ._errors import Error, checked, translated, translating, whole
 from ._fleet import Fleet
-from ._inputs import axes, varied
+from ._inputs import axes, in_order, varied
 from ._library import _models, interruptible, ops
 from ._report import Benchmark, Explanation, Proof, benchmark, profile
 
@@ -178,7 +178,7 @@ class Wide(Fleet, torch.nn.Module):
             return
         if args is None:
             raise Error("usage", "in_dims= of a model of files needs example_args=, to know the arguments", "in_dims")
-        moves = axes(in_dims, kwargs_in_dims, args, kwargs)
+        moves = axes(in_dims, kwargs_in_dims, *in_order((tuple(args), kwargs), self._program.in_spec))
         self._mapped = [move is not None for move in moves]
         self._moves = [move or 0 for move in moves] if any(moves) else None
         self._direct = -1 if self._moves else self._direct

@@ -104,6 +104,47 @@ TEST(RecordedPass, ReadsSmallInputsWhereTheyLieOnceTheyComeAgain) {
   }
 }
 
+// Two early places, then a loop over a third; what was recorded for copies goes once it was not needed for
+// long.
+TEST(RecordedPass, MakesWayForSmallInputsThatComeAgain) {
+  const auto architecture = zoo::build("mlp", {});
+  auto plain = wide_model(architecture, kMembers);
+  auto model = wide_model(architecture, kMembers, recording());
+  auto sets = sets_of(architecture, 3);
+  for (const std::size_t set : {0U, 0U, 0U, 1U, 1U, 1U}) model.forward(sets[set]);
+  EXPECT_EQ(recorded(model, sets[0]).recordings(), 3u);
+  std::set<const void*> places;
+  for (int pass = 0; pass < 600; ++pass) {
+    const auto got = model.forward(sets[2])[0].stacked();
+    const auto other = at::empty_like(got);  // so that another result would not lie at the same place
+    if (pass > 20) places.insert(got.const_data_ptr());
+  }
+  EXPECT_EQ(places.size(), 1u) << "read in place by one recording";
+  EXPECT_EQ(recorded(model, sets[0]).recordings(), 2u) << "the one that copies is gone";
+  sets[2][0].tensor.add_(1);
+  EXPECT_TRUE(agree(model.forward(sets[2])[0].stacked(), plain.forward(sets[2])[0].stacked()));
+}
+
+TEST(RecordedPass, GoesOnWhereSmallInputsCannotBeReadInPlace) {
+  auto options = recording();
+  int recordings = 0;
+  options.device.record = [&, record = options.device.record](auto work) {
+    if (++recordings == 2) throw std::runtime_error("out of memory");
+    return record(work);
+  };
+  const auto architecture = zoo::build("mlp", {});
+  auto plain = wide_model(architecture, kMembers);
+  auto model = wide_model(architecture, kMembers, options);
+  const auto inputs = wide_inputs(architecture, kMembers);
+  std::vector<at::Tensor> kept;  // later on each result: the recording that copies is never free
+  for (int pass = 0; pass < 8; ++pass) {
+    const auto got = model.forward(inputs)[0].stacked();
+    if (pass >= 4) kept.push_back(got);
+  }
+  for (const auto& one : kept) EXPECT_TRUE(agree(one, plain.forward(inputs)[0].stacked()));
+  EXPECT_GT(recorded(model, inputs).recordings(), 1u);
+}
+
 // A few passes from anywhere, then a loop over two sets of inputs.
 TEST(RecordedPass, MakesWayForPlacesThatComeAgain) {
   const auto architecture = large();

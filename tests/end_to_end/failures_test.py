@@ -251,6 +251,11 @@ class Files(Case):
         attempts += [(["run", *of_bundle, "--outputs"], bundle / name) for name in ("members.safetensors", "model.pt2", "bundle.json", "new")]
         attempts += [(["plan", *of_bundle, "-o"], bundle / "members.safetensors"),
                      (["benchmark", "--model", model, "--weights", weights[0], "-n", "1", "--db", self.folder / "r.db", "-o"], weights[0])]
+        preset = self.folder / "own.json"
+        preset.write_text(json.dumps({"schema_version": 1, "name": "own", "defaults": {"n": [1]},
+                                      "cases": [{"subject": "mlp", "kind": "zoo", "shape": {"batch": 1}}]}))
+        attempts += [(["benchmark", "--model", bundle, "-n", "1", "--db", self.folder / "r.db", "-o"], bundle / "bundle.json"),
+                     (["benchmark", "mlp", "-p", preset, "--db", self.folder / "r.db", "-o"], preset)]
         for command, file in attempts:
             before = pathlib.Path(file).read_bytes() if os.path.exists(file) else None
             done = program.run(WIDEBENCH, *command, file)

@@ -68,6 +68,10 @@ class Refusals(unittest.TestCase):
         for call, *arguments in [(wide.state_dict, 1.0), (wide.load_member, 0, 3), (wide.load_member, 0, {"0.weight": 3}), (wide.add, 3),
                                  (wide.replace, None, net()), (wide.drop, slice(0, 1))]:
             self.refused("usage", [" is "], call, *arguments)
+        for member in (torch.tensor(1.5), int):
+            self.refused("usage", ["no whole number"], wide.state_dict, member)
+        for dims in (("a",), (1.5,), (True,)):
+            self.refused("usage", ["in_dims"], compile, pair, X, in_dims=dims)
         self.refused("usage", ["rounds=0"], wide.benchmark, rounds=0)
         self.refused("usage", ["passes='a'"], wide.profile, passes="a")
         self.assertEqual(list(wide.state_dict(torch.tensor(1))), list(wide.state_dict(-1)))  # what stands for a number is one
