@@ -29,6 +29,7 @@ int run(const Context& context, const BundleArguments& options) {
   given.mode = given.mode_or("default");
   if (given.models.size() == 1 && is_bundle(given.models[0]))
     throw Error("usage", given.models[0] + ": is a bundle already; copy the folder, or name its model.pt2");
+  check_bundle_place(options.output, options.force);
   auto build = build_options(context, given);
   if (!build.plan) build.tuning.tuning = Tuning::kMeasure;
   build.tuning.seconds = options.seconds;

@@ -47,7 +47,9 @@ std::vector<std::string> read_by(const std::vector<presets::CaseSpec>& specs, co
                                  const std::filesystem::path& database) {
   auto files = options.read;
   files.push_back(database.string());
-  if (std::filesystem::is_regular_file(options.gating.baseline)) files.push_back(options.gating.baseline);
+  std::error_code none;
+  if (std::filesystem::is_regular_file(options.gating.baseline, none))
+    files.push_back(options.gating.baseline);
   for (const auto& spec : specs) {
     files.insert(files.end(), {spec.model, spec.inputs, spec.expect});
     files.insert(files.end(), spec.weights.begin(), spec.weights.end());

@@ -151,9 +151,7 @@ void add_pack_command(CLI::App& app, Context& context) {
   command
       ->add_option("FILE", options->files,
                    "checkpoints (.safetensors) or exported models (.pt2, with the constants in which they "
-                   "differ), one "
-                   "member each, named by file stem; "
-                   "members of a packed file are packed again")
+                   "differ), one member each, named by file stem; members of a packed file are packed again")
       ->required();
   command->add_option("-o,--output", options->output, "safetensors to write")->required()->type_name("FILE");
   command->add_flag("--stack-all", options->stack_all,

@@ -117,9 +117,13 @@ void check(const ProfileArguments& options) {
   check_folder("trace", options.trace);
   check_folder("svg", options.svg);
   auto read = request.model.read();
-  read.insert(read.end(), {request.inputs, database_path(options.database).string()});
+  read.push_back(request.inputs);
+  const bool uses_database =
+      options.keep || !options.database.empty() || !options.from.empty() || !options.against.empty();
+  if (uses_database) read.push_back(database_path(options.database).string());
+  std::error_code none;
   for (const auto& kept : {options.from, options.against})
-    if (std::filesystem::is_regular_file(kept)) read.push_back(kept);
+    if (std::filesystem::is_regular_file(kept, none)) read.push_back(kept);
   check_not_read(std::array{options.trace, options.svg}, read);
 }
 

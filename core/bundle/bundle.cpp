@@ -278,6 +278,12 @@ bool is_bundle(const fs::path& path) {
   return formats::bundle_files(path).has_value();
 }
 
+void check_bundle_place(const fs::path& folder, bool replace) try {
+  check_place(without_slash(folder), replace);
+} catch (const fs::filesystem_error& error) {
+  throw Error("bundle", formats::display_name(folder) + ": " + error.code().message());
+}
+
 void write_bundle(const fs::path& given, std::span<const std::byte> program, const WideModel& model,
                   bool replace) {
   const auto folder = without_slash(given);

@@ -24,6 +24,10 @@ struct Bundle {
 /// A folder with a bundle.json in it.
 bool is_bundle(const std::filesystem::path& path);
 
+/// What write_bundle() would refuse of the place alone, before an hour of planning. Throws wide::Error
+/// ("bundle").
+void check_bundle_place(const std::filesystem::path& folder, bool replace);
+
 /// Writes `model`, with its members as they were loaded and the plans and code of all its builds, as the
 /// folder `folder`: whole or not at all. `program` is the .pt2 file that it was loaded from. A bundle that is
 /// there is replaced if `replace`; nothing else ever is. Throws wide::Error ("bundle", "pack", "write").

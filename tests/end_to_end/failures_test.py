@@ -267,6 +267,12 @@ class Files(Case):
         done = program.run(WIDEBENCH, "unpack", self.folder / f"{stem}.safetensors", "--member", stem, "-o", self.folder, "--force")
         self.assertEqual(done.returncode, 2, done.stderr)
 
+    def test_a_profile_that_keeps_nothing_needs_no_home(self):
+        bare = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")}
+        done = subprocess.run([WIDEBENCH, "profile", "mlp", "-n", "2", "--passes", "1", "--rivals", "none", "--trace", self.folder / "t.json"],
+                              env=bare, capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_tolerances_that_are_no_numbers(self):
         for option in ("--rtol", "--atol"):
             self.refused(option, "nan", expect=MODEL / "golden.safetensors", extra=[option, "nan"])

@@ -11,6 +11,12 @@ import unittest
 
 import program
 
+try:
+    import safetensors.torch
+    import torch
+except ImportError:  # of the profile `full`
+    torch = None
+
 WIDEBENCH = sys.argv.pop()
 MODEL = program.CORPUS / "mlp"
 
@@ -93,6 +99,30 @@ class Inputs(unittest.TestCase):
         self.assertEqual(json.loads(done.stdout)["cases"][0]["verdict"], "skipped", done.stderr)
         done = program.run(WIDEBENCH, "test", "--model", model, *weights, "--inputs", MODEL / "golden.safetensors")
         self.assertEqual(done.returncode, 2, done.stderr)
+
+    @unittest.skipIf(torch is None, "safetensors and torch are not installed")
+    def test_packed_programs_keep_the_constants_in_which_they_differ(self):
+        class Scaled(torch.nn.Linear):
+            def __init__(self, by):
+                super().__init__(3, 3)
+                self.table = torch.full((3,), float(by))  # lifted by torch.export
+                self.register_buffer("shift", -self.table, persistent=False)
+
+            def forward(self, x):
+                return super().forward(x) * self.table + self.shift
+
+        x, modules = torch.randn(2, 3), [Scaled(by) for by in (1, 2, 3)]
+        files, packed = [self.folder / f"scaled{i}.pt2" for i in range(3)], self.folder / "packed"
+        for module, file in zip(modules, files):
+            torch.export.save(torch.export.export(module, (x,)), file)
+        safetensors.torch.save_file({"input.0": x}, self.folder / "x")
+        for command in (["pack", *files, "-o", packed],
+                        ["run", "--model", files[0], "--weights", packed, "--inputs", self.folder / "x", "--outputs", self.folder / "y"]):
+            done = program.run(WIDEBENCH, *command)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        answers = safetensors.torch.load_file(self.folder / "y")
+        for i, module in enumerate(modules):
+            torch.testing.assert_close(answers[f"scaled{i}.output.0"], module(x).detach())
 
     def test_benchmark_takes_inputs(self):
         def benchmark(inputs):

@@ -191,32 +191,6 @@ class RoundTrip(Case):
                              {name: one[:2] for name, one in program.read_safetensors(folder / "seed0.safetensors").items()})
 
     @unittest.skipIf(safetensors is None, "safetensors and torch are not installed")
-    def test_programs_with_other_constants(self):
-        """What members have beside their state dicts is not that of the first."""
-        import torch
-
-        class Scaled(torch.nn.Module):
-            def __init__(self, by):
-                super().__init__()
-                self.linear = torch.nn.Linear(3, 3)
-                self.table = torch.full((3,), float(by))  # lifted by torch.export
-                self.register_buffer("shift", torch.full((3,), -float(by)), persistent=False)
-
-            def forward(self, x):
-                return self.linear(x) * self.table + self.shift
-
-        x, modules = torch.randn(2, 3), [Scaled(by) for by in (1, 2, 3)]
-        files = [self.folder / f"scaled{i}.pt2" for i in range(3)]
-        for module, file in zip(modules, files):
-            torch.export.save(torch.export.export(module, (x,)), file)
-        self.ran("pack", *files, "-o", self.packed)
-        safetensors.torch.save_file({"input.0": x}, self.folder / "x")
-        self.ran("run", "--model", files[0], "--weights", self.packed, "--inputs", self.folder / "x", "--outputs", self.folder / "y")
-        answers = safetensors.torch.load_file(self.folder / "y")
-        for i, module in enumerate(modules):
-            torch.testing.assert_close(answers[f"scaled{i}.output.0"], module(x).detach())
-
-    @unittest.skipIf(safetensors is None, "safetensors and torch are not installed")
     def test_by_the_reference(self):
         """The reference's own reader sees stacked tensors, and its own writer's files come back."""
         from safetensors.torch import load_file, save_file
