@@ -1,10 +1,12 @@
-// Wide linear: y[n] = f(x[n] · W[n]ᵀ + b[n]), with or without an activation f.
-//   x [N, …, I] or [.., I];  W [N, O, I] or [O, I];  b [N, O], [O] or none;  y [N, …, O]
+// Wide linear: y[n] = f(x[n] · W[n]ᵀ + b[n]), with or without an activation f, or combined with a tensor z by
+// addition or multiplication.
+//   x [N, …, I] or [.., I];  W [N, O, I] or [O, I];  b [N, O], [O] or none;  y [N, …, O];  z as y, or shared
 #include <ATen/ATen.h>
 
 #include <algorithm>
 
 #include "core/strategy/activation.h"
+#include "core/strategy/combination.h"
 #include "core/strategy/shared_constants.h"
 #include "primitives/kernels/packed_gemm.h"
 #include "primitives/support.h"
@@ -12,11 +14,11 @@
 namespace wide::linear_primitive {
 namespace {
 
-enum { kX, kW, kBias, kActivation };
+enum { kX, kW, kBias, kActivation, kOther = kActivation };
 
 double flops(const Call& call) {
   const auto& weight = call.operand_at(kW)->type;
-  return 2.0 * static_cast<double>(call.results[0].elements() * weight.shape[1] * call.members);
+  return 2.0 * static_cast<double>(call.results[0].elements() * weight.shape.back() * call.members);
 }
 
 const Activation* activation_in(const Call& call) {
@@ -24,12 +26,22 @@ const Activation* activation_in(const Call& call) {
   return &activation(std::get<std::string>(call.node.arguments[kActivation].value));
 }
 
-// `effort`: of the arithmetic, beside a plain product's. An activation is a pass of its own over the result
+// The tensor that the result is combined with, [N, …] or, where all members share it, [1, …].
+at::Tensor other_of(const Call& call, std::span<const at::Tensor> in) {
+  const auto& z = in[*call.operand_of(kOther)];
+  return is_mapped(call, kOther) ? z : z.unsqueeze(0);
+}
+
+bool has_epilogue(const Call& call) {
+  return activation_in(call) || combination(call.node.op);
+}
+
+// `effort`: of the arithmetic, beside a plain product's. What follows is a pass of its own over the result
 // unless it is `fused`.
 Offer front(const Call& call, double effort = 1, bool fused = false) {
   auto one = uniform_offer(call, Layout::kFront);
   one.cost = kernel_cost(total_bytes(call), effort * flops(call));
-  if (activation_in(call) && !fused) {
+  if (has_epilogue(call) && !fused) {
     const auto& y = call.results[0];
     one.cost += kernel_cost(2.0 * static_cast<double>(y.elements() * call.members) *
                             static_cast<double>(c10::elementSize(y.dtype)));
@@ -48,8 +60,20 @@ std::string odd_weights(const Call& call) {
   return "";
 }
 
-// `product` followed by the activation, where the call has one.
-Kernel activated(const Call& call, Kernel product) {
+// `product` followed by the activation or the combination, where the call has one.
+Kernel finished(const Call& call, Kernel product) {
+  if (const auto* with = combination(call.node.op)) {
+    return [=, call = without_constants(call)](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+      product(in, out);
+      auto& y = out[0];
+      const auto z = other_of(call, in);
+      if (wants_gradients(in)) {
+        y = with->apply(y, z);
+      } else {
+        with->apply_in_place(y, z);
+      }
+    };
+  }
   const auto* after = activation_in(call);
   if (!after) return product;
   const auto own = kernels::row_function(after->name);
@@ -75,7 +99,7 @@ Answer ask_baddbmm(const Call& call) {
 
 Kernel prepare_baddbmm(const Call& call, const Offer&) {
   const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
-  return activated(call, [call, shape](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+  return finished(call, [call, shape](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto features = shape.back();
     const auto x = with_rows(front_or_none(call, kX, in));
     const auto wt = front_or_none(call, kW, in).transpose(1, 2);
@@ -96,7 +120,7 @@ Answer ask_einsum(const Call& call) {
 
 Kernel prepare_einsum(const Call& call, const Offer&) {
   const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
-  return activated(call, [call, shape](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+  return finished(call, [call, shape](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     auto x = in[*call.operand_of(kX)];
     const bool mapped = is_mapped(call, kX);
     x = mapped ? with_rows(x) : with_rows(x.unsqueeze(0)).squeeze(0);
@@ -115,6 +139,7 @@ std::int64_t rows_of(const Call& call) {
 Answer ask_packed(const Call& call, bool fused) {
   if (auto odd = odd_weights(call); !odd.empty()) return refuse(std::move(odd));
   if (!is_mapped(call, kW) && is_mapped(call, kBias)) return refuse("the bias differs per member");
+  if (!is_mapped(call, kW) && !is_mapped(call, kX)) return refuse("the product is the same for all members");
   if (call.results[0].dtype != at::kFloat) return refuse("only float32 is generated");
   const auto& weight = call.operand_at(kW)->type;
   auto reason = kernels::PackedGemm::refusal(rows_of(call), weight.shape[1], weight.shape[0]);
@@ -123,7 +148,7 @@ Answer ask_packed(const Call& call, bool fused) {
 }
 
 // Where the weight is shared, the members' rows are rows of one product.
-Kernel packed(const Call& call, kernels::RowFunction epilogue) {
+Kernel packed(const Call& call, const kernels::Epilogue& epilogue = {}) {
   const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
   const auto& weight = call.operand_at(kW)->type;
   const bool folds = !is_mapped(call, kW);
@@ -148,8 +173,13 @@ Kernel packed(const Call& call, kernels::RowFunction epilogue) {
       bias = front_or_none(call, kBias, in);
     }
     const auto w = ready.defined() ? ready : product.pack(matrices(in[*call.operand_of(kW)]));
-    out[0] =
-        product.run(x.contiguous(), w, bias.defined() ? bias.contiguous() : bias, epilogue).reshape(shape);
+    auto after = epilogue;
+    if (after.with != kernels::Epilogue::With::kNothing) {
+      const auto z = other_of(call, in);
+      after.other =
+          (folds ? z.expand(shape) : z).reshape({folds ? 1 : z.size(0), -1, shape.back()}).contiguous();
+    }
+    out[0] = product.run(x.contiguous(), w, bias.defined() ? bias.contiguous() : bias, after).reshape(shape);
   };
 }
 
@@ -162,18 +192,28 @@ Answer ask_xsmm(const Call& call) {
 }
 
 Kernel prepare_xsmm(const Call& call, const Offer&) {
-  return activated(call, packed(call, nullptr));
+  return finished(call, packed(call));
 }
 
-// The activation of a part of the result while that is still in the cache.
+// What follows, of a part of the result while that is still in the cache.
 Answer ask_fused(const Call& call) {
-  if (!activation_in(call)) return refuse("no activation alone reads the result");
-  if (!kernels::row_function(activation_in(call)->name)) return refuse("the activation is ATen's alone");
+  if (!has_epilogue(call)) return refuse("no activation, addition or product alone reads the result");
+  if (activation_in(call) && !kernels::row_function(activation_in(call)->name))
+    return refuse("the activation is ATen's alone");
+  if (combination(call.node.op) && !is_mapped(call, kW) && !is_mapped(call, kOther))
+    return refuse("all members' rows are one product, and what follows is one member's");
   return ask_packed(call, /*fused=*/true);
 }
 
 Kernel prepare_fused(const Call& call, const Offer&) {
-  return packed(call, kernels::row_function(activation_in(call)->name));
+  kernels::Epilogue epilogue;
+  if (const auto* after = activation_in(call)) {
+    epilogue.function = kernels::row_function(after->name);
+  } else {
+    epilogue.with =
+        call.node.op == kLinearAdd ? kernels::Epilogue::With::kAdd : kernels::Epilogue::With::kMultiply;
+  }
+  return packed(call, epilogue);
 }
 
 // x is shared: the N weights stacked into one [N·O, I] pay for a single GEMM, and x is read once.
@@ -190,7 +230,7 @@ Answer ask_stacked(const Call& call) {
 }
 
 Kernel prepare_stacked(const Call& call, const Offer&) {
-  return activated(call, [call](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+  return finished(call, [call](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto bias = front_or_none(call, kBias, in);
     const auto y = at::linear(in[*call.operand_of(kX)], in[*call.operand_of(kW)],
                               bias.defined() ? std::optional(bias.flatten()) : std::nullopt);
@@ -214,6 +254,8 @@ std::vector<Sample> samples(std::int64_t members) {
   const std::vector<Argument> with{{ValueRef{0}}, {ValueRef{1}}, {ValueRef{2}}},
       without{{ValueRef{0}}, {ValueRef{1}}, {}};
   const std::string op = "aten.linear.default", both = std::string(kLinearActivation);
+  const std::vector<Argument> combined{{ValueRef{0}}, {ValueRef{1}}, {ValueRef{2}}, {ValueRef{3}}};
+  const std::string add(kLinearAdd), mul(kLinearMul);
   const auto then = [&](const char* name) {
     auto arguments = with;
     arguments.push_back({std::string(name)});
@@ -239,6 +281,25 @@ std::vector<Sample> samples(std::int64_t members) {
        both,
        {{ValueRef{0}}, {ValueRef{1}}, {}, {std::string("tanh")}},
        {{{5, 7}}, {{4, 7}}}},
+      {"added", add, combined, {{{5, 7}}, {{4, 7}}, {{4}}, {{5, 4}}}},
+      {"added, shared x", add, combined, {{{2, 5, 7}, false}, {{4, 7}}, {{4}}, {{2, 5, 4}}}},
+      {"added, shared weights", add, combined, {{{5, 7}}, {{4, 7}, false}, {{4}, false}, {{5, 4}}}},
+      {"added, B equals N", add, combined, {{{members, 7}}, {{4, 7}}, {{4}}, {{members, 4}, false}}},
+      {"multiplied", mul, combined, {{{2, 5, 7}}, {{4, 7}}, {{4}}, {{2, 5, 4}}}},
+      {"multiplied, a vector", mul, combined, {{{7}}, {{4, 7}}, {{4}}, {{4}}}},
+      {"multiplied by what is shared", mul, combined, {{{5, 7}}, {{4, 7}}, {{4}}, {{5, 4}, false}}},
+      {"multiplied, shared weights, by what is shared",
+       mul,
+       combined,
+       {{{5, 7}}, {{4, 7}, false}, {{4}, false}, {{5, 4}, false}}},
+      {"only what is added is mapped",
+       add,
+       combined,
+       {{{5, 7}, false}, {{4, 7}, false}, {{4}, false}, {{5, 4}}}},
+      {"multiplied, no bias",
+       mul,
+       {{ValueRef{0}}, {ValueRef{1}}, {}, {ValueRef{2}}},
+       {{{5, 7}}, {{4, 7}}, {{5, 4}}}},
   };
 }
 
@@ -246,7 +307,7 @@ std::vector<Sample> samples(std::int64_t members) {
 
 Primitive linear() {
   return {"linear",
-          {"aten.linear.default", kLinearActivation},
+          {"aten.linear.default", kLinearActivation, kLinearAdd, kLinearMul},
           nullptr,
           {{"stacked", ask_stacked, prepare_stacked},
            {"folded", ask_folded, prepare_folded},

@@ -70,7 +70,8 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
         if (canonical.inputs[i].value == id && held.constants[i].is_given()) return held.constants[i].range();
       return std::nullopt;
     };
-    auto fused = placed(fuse(join_norms(optimize(canonical, held.states, choice, range), choice), choice));
+    auto fused = placed(
+        fuse(join_norms(optimize(canonical, held.states, choice, range), choice), held.states, choice));
     return options_.mode == Mode::kEager ? fused : group(fused, held.states, choice);
   });
 

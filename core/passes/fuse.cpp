@@ -1,12 +1,16 @@
 #include "core/passes/fuse.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/ir/rewriter.h"
 #include "core/passes/open_nodes.h"
 #include "core/strategy/activation.h"
+#include "core/strategy/combination.h"
 #include "core/strategy/low_rank.h"
 #include "core/strategy/sequential.h"
 
@@ -15,9 +19,10 @@ namespace {
 
 class Fuser {
  public:
-  Fuser(const Graph& graph, const StrategyChoice& choice)
+  Fuser(const Graph& graph, const std::vector<ValueState>& inputs, const StrategyChoice& choice)
       : graph_(graph),
         choice_(choice),
+        states_(spread_states(graph, inputs)),
         open_(graph, choice),
         connections_(open_.connections()),
         rewriter_(graph) {}
@@ -28,6 +33,8 @@ class Fuser {
         join(*layer, node);
       } else if (const auto change = change_in(node)) {
         add_change(*change, node);
+      } else if (const auto combined = combined_layer(node)) {
+        join(*combined, node);
       } else if (!waits(node) && !part_of_change(node)) {
         rewriter_.copy(node);
       }
@@ -42,19 +49,86 @@ class Fuser {
   // The layer that `node`, an activation, becomes part of.
   const Node* layer_before(const Node& node) const {
     if (!activation_of(node) || node.results[0] < 0) return nullptr;
-    const auto* input = node.arguments[0].ref();
-    if (!input || wanted_strategy(choice_, graph_, node, find_primitive(node.op)).must) return nullptr;
-    const auto* layer = connections_.maker[static_cast<std::size_t>(input->id)];
-    if (!layer || layer->op != "aten.linear.default" || depends_on_data(graph_, *layer)) return nullptr;
-    if (connections_.reads[static_cast<std::size_t>(input->id)] != 1) return nullptr;
-    return choice_.by_value.contains("%" + value(input->id).name) ? nullptr : layer;
+    return may_become(node, kLinearActivation) ? layer_that_makes(node.arguments[0]) : nullptr;
   }
 
-  // The node is a layer that its activation brings along.
+  // No strategy is named for the node, or one that only `joined` has, which keeps its name.
+  bool may_become(const Node& node, std::string_view joined) const {
+    const auto has = [](const Primitive* primitive, const std::string& name) {
+      return primitive && std::ranges::any_of(primitive->strategies,
+                                              [&](const Strategy& one) { return one.name == name; });
+    };
+    const auto wanted = wanted_strategy(choice_, graph_, node, find_primitive(node.op));
+    return !wanted.must ||
+           (has(find_primitive(joined), wanted.name) && !has(find_primitive(node.op), wanted.name));
+  }
+
+  // The layer that makes what nothing else reads, unless it is named.
+  const Node* layer_that_makes(const Argument& argument) const {
+    const auto* made = argument.ref();
+    const auto* layer = made ? connections_.maker[static_cast<std::size_t>(made->id)] : nullptr;
+    if (!layer || layer->op != "aten.linear.default" || depends_on_data(graph_, *layer)) return nullptr;
+    if (connections_.reads[static_cast<std::size_t>(made->id)] != 1) return nullptr;
+    return choice_.by_value.contains("%" + value(made->id).name) ? nullptr : layer;
+  }
+
+  // A layer that `node`, an addition or a product, combines with a tensor of the same type.
+  struct Combined {
+    const Node* layer;
+    std::size_t other;  ///< argument of `node`
+  };
+
+  // The layer's result is each member's own: else it is computed once, as it stands.
+  bool is_each_members(const Node& layer) const {
+    const auto& state = states_[static_cast<std::size_t>(layer.results[0])];
+    return state.mapped && !state.constant;
+  }
+
+  // The layer will run where `node` does: what it reads is kept until then in place of its result.
+  bool may_wait(const Node& layer, const Argument& other) const {
+    const auto* last = connections_.maker[static_cast<std::size_t>(other.ref()->id)];
+    const auto* x = layer.arguments[0].ref();
+    return !last || last < &layer ||
+           (x && concrete(value(x->id)).elements() <= concrete(value(layer.results[0])).elements());
+  }
+
+  // Of two layers the later one: what the earlier one reads need not be kept.
+  std::optional<Combined> combined_layer(const Node& node) const {
+    const auto* combination = combination_of(node);
+    if (!combination || node.results[0] < 0 || depends_on_data(graph_, node) ||
+        !may_become(node, combination->joined) || change_in(node))
+      return std::nullopt;
+    const auto type = concrete(value(node.results[0]));
+    std::optional<Combined> found;
+    for (const std::size_t other : {0U, 1U}) {
+      const auto* layer = layer_that_makes(node.arguments[1 - other]);
+      if (!layer || !is_each_members(*layer)) continue;
+      if (concrete(value(layer->results[0])) != type ||
+          concrete(value(node.arguments[other].ref()->id)) != type ||
+          !may_wait(*layer, node.arguments[other]))
+        continue;
+      if (!found || found->layer < layer) found = {layer, other};
+    }
+    return found;
+  }
+
+  // The node is a layer that its activation, or what it is combined with, brings along.
   bool waits(const Node& node) const {
     if (node.op != "aten.linear.default" || node.results[0] < 0) return false;
     const auto* reader = connections_.reader[static_cast<std::size_t>(node.results[0])];
-    return reader && layer_before(*reader) == &node;
+    if (!reader) return false;
+    const auto combined = combined_layer(*reader);
+    return layer_before(*reader) == &node || (combined && combined->layer == &node);
+  }
+
+  void join(const Combined& combined, const Node& node) {
+    std::vector<Argument> arguments;
+    for (const auto& argument : combined.layer->arguments) arguments.push_back(rewriter_.map(argument));
+    arguments.push_back(rewriter_.map(node.arguments[combined.other]));
+    const auto result = node.results[0];
+    rewriter_.bind(result, {ValueRef{rewriter_.emit(std::string(combination_of(node)->joined),
+                                                    std::move(arguments), concrete(value(result)),
+                                                    value(result).name, combined.layer->module_path)}});
   }
 
   void join(const Node& layer, const Node& node) {
@@ -139,6 +213,7 @@ class Fuser {
 
   const Graph& graph_;
   const StrategyChoice& choice_;
+  std::vector<ValueState> states_;
   OpenNodes open_;
   const Connections& connections_;
   Rewriter rewriter_;
@@ -146,9 +221,9 @@ class Fuser {
 
 }  // namespace
 
-Graph fuse(const Graph& graph, const StrategyChoice& choice) {
+Graph fuse(const Graph& graph, const std::vector<ValueState>& inputs, const StrategyChoice& choice) {
   if (choice.all == kSequential.name) return graph;
-  return Fuser(graph, choice).run();
+  return Fuser(graph, inputs, choice).run();
 }
 
 }  // namespace wide

@@ -1,15 +1,22 @@
 #pragma once
-// fuse: an activation becomes part of the linear layer before it, an adapter's change part of the addition.
+// fuse: an activation, a residual's addition and a gate's product become part of the linear layer before
+// them, an adapter's change part of the addition.
+
+#include <vector>
 
 #include "core/ir/graph.h"
+#include "core/strategy/candidates.h"
 #include "core/strategy/strategy_choice.h"
 
 namespace wide {
 
 /// Each linear layer whose result only an activation reads becomes one wide.linear_activation with it, under
-/// the activation's name. Where `choice` names the layer's value or a strategy for the activation, and where
-/// everything is `sequential`, both stay. Likewise x + scale · (a · b), where b is a matrix of few rows and
-/// nothing else reads the product, becomes one wide.add_matmul(x, a, b, scale).
-Graph fuse(const Graph& graph, const StrategyChoice& choice);
+/// the activation's name; one whose result only an addition or a product with a tensor of the same type
+/// reads, one wide.linear_add or wide.linear_mul (of two layers the later one; not a layer that is the same
+/// for all members or in every pass, by `inputs` as for spread_states()). Where `choice` names the layer's
+/// value or a strategy for the other operator, unless that is one of linear layers, and where everything is
+/// `sequential`, both stay. Likewise x + scale · (a · b), where b is a matrix of few rows and nothing else
+/// reads the product, becomes one wide.add_matmul(x, a, b, scale).
+Graph fuse(const Graph& graph, const std::vector<ValueState>& inputs, const StrategyChoice& choice);
 
 }  // namespace wide

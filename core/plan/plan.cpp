@@ -232,7 +232,8 @@ Plan plan_from(const Graph& graph, const std::vector<ValueState>& inputs, std::i
   if (stored.size() != graph.nodes.size()) {
     throw Error(std::string(kPlanStage),
                 "the stored plan has " + std::to_string(stored.size()) + " operations, the model has " +
-                    std::to_string(graph.nodes.size()) + "; it is another model's, make a new plan");
+                    std::to_string(graph.nodes.size()) +
+                    "; it is another model's or of another version, make a new plan");
   }
   const auto states = spread_states(graph, inputs);
   std::map<std::size_t, Refusal> refusals;
@@ -241,9 +242,9 @@ Plan plan_from(const Graph& graph, const std::vector<ValueState>& inputs, std::i
   std::vector<std::size_t> candidates(nodes.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (const auto result = first_result(graph, graph.nodes[i]); result != choices[i].value) {
-      throw Error(std::string(kPlanStage), describe(graph, graph.nodes[i]) + ": the stored plan has %" +
-                                               choices[i].value +
-                                               " here; it is another model's, make a new plan");
+      throw Error(std::string(kPlanStage),
+                  describe(graph, graph.nodes[i]) + ": the stored plan has %" + choices[i].value +
+                      " here; it is another model's or of another version, make a new plan");
     }
     if (nodes[i].kind == NodeKind::kMapped)
       candidates[i] = find_candidate(graph, graph.nodes[i], nodes[i], choices[i]);

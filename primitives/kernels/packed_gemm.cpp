@@ -11,6 +11,7 @@
 
 #include "core/aten/pages.h"
 #include "core/aten/parallel.h"
+#include "primitives/kernels/clones.h"
 
 namespace wide::kernels {
 namespace {
@@ -20,6 +21,13 @@ namespace {
 constexpr std::int64_t kTileRows = 64, kDepth = 1024;
 constexpr std::int64_t kLeastWork = 32768;   // multiply-adds per thread
 constexpr std::int64_t kItemsPerThread = 3;  // fewer, and the last ones leave threads waiting
+
+WIDE_CLONES void add_to_row(const float* __restrict other, float* __restrict y, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] += other[i];
+}
+WIDE_CLONES void multiply_row(const float* __restrict other, float* __restrict y, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) y[i] *= other[i];
+}
 
 std::int64_t blocks(std::int64_t extent, std::int64_t size) {
   return (extent + size - 1) / size;
@@ -75,10 +83,11 @@ at::Tensor PackedGemm::pack(const at::Tensor& w) const {
 }
 
 void PackedGemm::run_tile(const Operands& of, float* y, std::int64_t r, std::int64_t first, std::int64_t end,
-                          RowFunction epilogue) const {
+                          const Epilogue& epilogue) const {
   const auto height = rows_.at(r);
   const auto* x = of.x + r * rows_.size * inner_.extent;
-  y += r * rows_.size * columns_.extent;
+  const auto before = r * rows_.size * columns_.extent;
+  y += before;
   for (auto panel = first; panel < end; ++panel) {
     const auto column = panel * columns_.size, width = columns_.at(panel);
     for (std::int64_t row = 0; row < height; ++row) {
@@ -92,23 +101,31 @@ void PackedGemm::run_tile(const Operands& of, float* y, std::int64_t r, std::int
       functions_[kind](of.packed + column * inner_.extent + depth * width, x + depth, y + column);
     }
     // Of two panels together, so that rows are long enough for the functions' vectors.
-    if (!epilogue || ((panel - first) % 2 == 0 && panel + 1 < end)) continue;
+    const bool whole = (panel - first) % 2 != 0 || panel + 1 == end;
+    if (!whole || (!epilogue.function && epilogue.with == Epilogue::With::kNothing)) continue;
     const auto start = (panel - (panel - first) % 2) * columns_.size;
     for (std::int64_t row = 0; row < height; ++row) {
-      float* target = y + row * columns_.extent + start;
-      epilogue(target, target, column + width - start);
+      const auto offset = row * columns_.extent + start, count = column + width - start;
+      float* target = y + offset;
+      if (epilogue.function) epilogue.function(target, target, count);
+      if (epilogue.with == Epilogue::With::kAdd) add_to_row(of.other + before + offset, target, count);
+      if (epilogue.with == Epilogue::With::kMultiply) multiply_row(of.other + before + offset, target, count);
     }
   }
 }
 
 at::Tensor PackedGemm::run(const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias,
-                           RowFunction epilogue) const {
+                           const Epilogue& epilogue) const {
   const auto members = packed.size(0);
   auto y = at::empty({members, rows_.extent, columns_.extent}, x.options());
   RECORD_FUNCTION("wide::packed_gemm", std::vector<c10::IValue>());
   const auto x_step = x.size(0) == 1 ? 0 : rows_.extent * inner_.extent;
   const float *xs = x.const_data_ptr<float>(), *ws = packed.const_data_ptr<float>();
   const float* biases = bias.defined() ? bias.const_data_ptr<float>() : nullptr;
+  const bool combines = epilogue.with != Epilogue::With::kNothing;
+  const float* others = combines ? epilogue.other.const_data_ptr<float>() : nullptr;
+  const auto size = rows_.extent * columns_.extent,
+             other_step = combines && epilogue.other.size(0) > 1 ? size : 0;
   float* ys = y.mutable_data_ptr<float>();
 
   // An item is a block of rows of one member, of all columns unless that makes too few for the threads.
@@ -124,9 +141,10 @@ at::Tensor PackedGemm::run(const at::Tensor& x, const at::Tensor& packed, const 
       const auto strip = item / parts, first = item % parts * step;
       const auto member = strip / rows_.count;
       const Operands of{xs + member * x_step, ws + member * columns_.extent * inner_.extent,
-                        biases ? biases + member * columns_.extent : nullptr};
-      run_tile(of, ys + member * rows_.extent * columns_.extent, strip % rows_.count, first,
-               std::min(first + step, columns_.count), epilogue);
+                        biases ? biases + member * columns_.extent : nullptr,
+                        combines ? others + member * other_step : nullptr};
+      run_tile(of, ys + member * size, strip % rows_.count, first, std::min(first + step, columns_.count),
+               epilogue);
     }
   });
   return y;

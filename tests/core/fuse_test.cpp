@@ -1,10 +1,11 @@
-// Activations that become part of the linear layer before them.
+// Activations, additions and products that become part of the linear layer before them.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
 #include "core/aten/torch_bridge.h"
 #include "core/passes/fuse.h"
 #include "core/strategy/activation.h"
+#include "core/strategy/combination.h"
 #include "core/support.h"
 
 namespace wide::test {
@@ -28,8 +29,21 @@ zoo::Architecture one_layer(const std::string& op, std::vector<Argument> more = 
   return b.take();
 }
 
-std::vector<std::string> fused_ops(const zoo::Architecture& architecture, const StrategyChoice& choice = {}) {
-  return ops(fuse(specialized(architecture), choice));
+std::vector<std::string> fused_ops(const zoo::Architecture& architecture, const StrategyChoice& choice = {},
+                                   const ValueState& of_inputs = {.mapped = true}) {
+  const auto graph = specialized(architecture);
+  return ops(fuse(graph, std::vector(graph.inputs.size(), of_inputs), choice));
+}
+
+/// Every member's first output is its own; gives the strategy of the first node.
+std::string expect_members_agree(const zoo::Architecture& architecture, const BuildOptions& options) {
+  auto model = wide_model(architecture, kMembers, options);
+  const auto inputs = wide_inputs(architecture, kMembers);
+  const auto strategy = model.build(inputs).plan().nodes.front().strategy;
+  const auto outputs = model.forward(inputs);
+  for (std::int64_t i = 0; i < kMembers; ++i)
+    EXPECT_TRUE(agree(outputs[0].member(i), model.run_alone(i, inputs).outputs[0].toTensor())) << i;
+  return strategy;
 }
 
 TEST(Fuse, EveryActivationJoinsTheLayerAndComputesTheSame) {
@@ -51,12 +65,7 @@ TEST(Fuse, EveryActivationJoinsTheLayerAndComputesTheSame) {
       SCOPED_TRACE(strategy);
       BuildOptions options;
       options.strategies.by_kind["linear"] = strategy;
-      auto model = wide_model(architecture, kMembers, options);
-      const auto inputs = wide_inputs(architecture, kMembers);
-      EXPECT_EQ(model.build(inputs).plan().nodes.front().strategy, strategy);
-      const auto outputs = model.forward(inputs);
-      for (std::int64_t i = 0; i < kMembers; ++i)
-        EXPECT_TRUE(agree(outputs[0].member(i), model.run_alone(i, inputs).outputs[0].toTensor()));
+      EXPECT_EQ(expect_members_agree(architecture, options), strategy);
     }
   }
 }
@@ -72,6 +81,105 @@ TEST(Fuse, NotWhatIsReadElsewhereOrNamedOrNoActivation) {
     StrategyChoice choice;
     add_choice(choice, named);
     EXPECT_THAT(fused_ops(relu, choice), ElementsAre(kLinear, "aten.relu.default"));
+  }
+}
+
+/// (x · Wᵀ + b) `op` z, of a z of the shape `of_other`, as the first or the second argument of `op`.
+zoo::Architecture combined(const std::string& op, std::vector<std::int64_t> of_other = {5, 4},
+                           bool first = false, std::vector<Argument> more = {}, bool read_twice = false) {
+  zoo::Builder b("combined");
+  const auto x = b.input("x", normal({5, 7})), z = b.input("z", normal(std::move(of_other)));
+  const auto y = b.linear("layer", x, 7, 4);
+  std::vector<Argument> arguments = {ref(first ? z : y), ref(first ? y : z)};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  b.output(b.op(op, std::move(arguments)));
+  if (read_twice) b.output(y);
+  return b.take();
+}
+
+constexpr const char *kAdd = "aten.add.Tensor", *kMul = "aten.mul.Tensor";
+
+TEST(Fuse, AResidualsAdditionAndAGatesProductJoinTheLayerAndComputeTheSame) {
+  for (const auto& [op, joined] : {std::pair{kAdd, kLinearAdd}, {kMul, kLinearMul}}) {
+    for (const bool first : {false, true}) {
+      SCOPED_TRACE(op);
+      const auto architecture = combined(op, {5, 4}, first);
+      EXPECT_THAT(fused_ops(architecture), ElementsAre(joined));
+      for (const auto* strategy : {"baddbmm", "einsum", "xsmm", "fused", "sequential"}) {
+        SCOPED_TRACE(strategy);
+        BuildOptions options;
+        options.strategies.by_kind["linear"] = strategy;
+        EXPECT_EQ(expect_members_agree(architecture, options), strategy);
+      }
+    }
+  }
+}
+
+TEST(Fuse, OfTwoLayersThatAreAddedTheLaterOneTakesTheOther) {
+  for (const bool swapped : {false, true}) {
+    zoo::Builder b("two");
+    const auto x = b.input("x", normal({5, 7}));
+    const auto first = b.linear("first", x, 7, 4), second = b.linear("second", x, 7, 4);
+    b.output(b.op(kAdd, {ref(swapped ? second : first), ref(swapped ? first : second)}));
+    const auto architecture = b.take();
+    const auto graph = specialized(architecture);
+    const auto fused = fuse(graph, std::vector<ValueState>(graph.inputs.size(), {.mapped = true}), {});
+    EXPECT_THAT(ops(fused), ElementsAre(kLinear, kLinearAdd));
+    const auto weight = fused.nodes[1].arguments[1].ref()->id;
+    EXPECT_EQ(fused.values[static_cast<std::size_t>(weight)].name, "second_weight");
+    expect_members_agree(architecture, {});
+  }
+}
+
+TEST(Fuse, ALayersOwnInputMayBeItsResidual) {
+  zoo::Builder b("residual");
+  const auto x = b.input("x", normal({5, 7}));
+  b.output(b.op("aten.relu.default", {ref(b.op(kAdd, {ref(x), ref(b.linear("layer", x, 7, 7))}))}));
+  const auto architecture = b.take();
+  EXPECT_THAT(fused_ops(architecture), ElementsAre(kLinearAdd, "aten.relu.default"));
+  expect_members_agree(architecture, {});
+}
+
+// A strategy of linear layers that the user chose for the node of both, under the addition's name.
+TEST(Fuse, AStrategyCanBeNamedForTheJoinedNode) {
+  const auto relu = one_layer("aten.relu.default"), sum = combined(kAdd);
+  for (const auto* named : {"%relu=xsmm", "%add=xsmm", "%relu=baddbmm", "%add=fused"}) {
+    SCOPED_TRACE(named);
+    StrategyChoice choice;
+    add_choice(choice, named);
+    const bool of_sum = std::string_view(named).starts_with("%add");
+    EXPECT_THAT(fused_ops(of_sum ? sum : relu, choice), ElementsAre(of_sum ? kLinearAdd : kLinearActivation));
+    BuildOptions options;
+    options.strategies = choice;
+    auto model = wide_model(of_sum ? sum : relu, kMembers, options);
+    EXPECT_EQ(model.build(wide_inputs(of_sum ? sum : relu, kMembers)).plan().nodes.front().strategy,
+              choice.by_value.begin()->second);
+  }
+}
+
+// Its large input would have to be kept until the addition.
+TEST(Fuse, ALayerThatMakesLittleOfMuchDoesNotWaitForWhatIsMadeLater) {
+  zoo::Builder b("skip");
+  const auto x = b.input("x", normal({5, 70}));
+  const auto skip = b.linear("skip", x, 70, 4);
+  const auto late = b.op("aten.tanh.default", {ref(b.linear("late", b.linear("main", x, 70, 3), 3, 4))});
+  b.output(b.op(kAdd, {ref(late), ref(skip)}));
+  EXPECT_THAT(fused_ops(b.take()), ElementsAre(kLinear, kLinear, kLinearActivation, kAdd));
+}
+
+TEST(Fuse, NothingIsCombinedThatIsReadElsewhereOrOfAnotherTypeOrComputedOnce) {
+  const auto stays = ElementsAre(kLinear, kAdd);
+  EXPECT_THAT(fused_ops(combined(kAdd, {5, 4}, false, {}, /*read_twice=*/true)), stays);
+  EXPECT_THAT(fused_ops(combined(kAdd, {5, 4}, false, {{2.0}})), stays);  // of twice the other
+  EXPECT_THAT(fused_ops(combined(kAdd, {4})), stays);
+  EXPECT_THAT(fused_ops(combined(kAdd, {2, 5, 4})), stays);
+  EXPECT_THAT(fused_ops(combined(kAdd), {}, {.mapped = false}), stays);
+  EXPECT_THAT(fused_ops(combined(kAdd), {}, {.mapped = true, .constant = true}), stays);
+  for (const auto* named : {"%linear=baddbmm", "%add=sequential", "sequential"}) {
+    SCOPED_TRACE(named);
+    StrategyChoice choice;
+    add_choice(choice, named);
+    EXPECT_THAT(fused_ops(combined(kAdd), choice), stays);
   }
 }
 

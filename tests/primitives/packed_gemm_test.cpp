@@ -46,7 +46,15 @@ TEST(PackedGemm, IsTheProductAtEverySize) {
       };
       EXPECT_LT(difference(product.run(x, packed, {}), expected(x, w, {})), bound);
       EXPECT_LT(difference(product.run(x, packed, bias), expected(x, w, bias)), bound);
-      EXPECT_LT(difference(product.run(x, packed, bias, row_function("tanh")), expected(x, w, bias).tanh()),
+      EXPECT_LT(difference(product.run(x, packed, bias, {row_function("tanh")}), expected(x, w, bias).tanh()),
+                bound);
+      const auto other = at::randn({members, rows, columns}), one = other.narrow(0, 0, 1).contiguous();
+      using With = Epilogue::With;
+      EXPECT_LT(difference(product.run(x, packed, bias, {nullptr, With::kAdd, other}),
+                           expected(x, w, bias) + other),
+                bound);
+      EXPECT_LT(difference(product.run(x, packed, bias, {row_function("tanh"), With::kMultiply, one}),
+                           expected(x, w, bias).tanh() * one),
                 bound);
       const auto shared = x.narrow(0, 0, 1).contiguous();
       EXPECT_LT(difference(product.run(shared, packed, bias), expected(shared, w, bias)), bound);
