@@ -13,43 +13,78 @@
 namespace wide::kernels {
 namespace {
 
-WIDE_CLONES void mix_columns(const float* x, float* y, const LinearPlaces& places, std::int64_t count) {
+// Whether each column but the first and the last is made as where a row is doubled: of two neighbours, a
+// quarter of the one and three quarters of the other.
+bool doubles(const LinearPlaces& places, std::int64_t width) {
+  const auto count = std::ssize(places.first);
+  if (count != 2 * width) return false;
+  for (std::int64_t i = 1; i + 1 < count; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    const auto left = static_cast<std::int32_t>((i - 1) / 2);
+    const float of_left = i % 2 == 0 ? 0.25F : 0.75F;
+    if (places.first[k] != left || places.second[k] != left + 1 || places.of_first[k] != of_left ||
+        places.of_second[k] != 1 - of_left)
+      return false;
+  }
+  return true;
+}
+
+struct Planes {
+  const float* x;
+  float* y;
+  std::int64_t count, height, width;
+};
+
+[[gnu::always_inline]] inline void mix_columns(const float* x, float* __restrict y,
+                                               const LinearPlaces& places, std::int64_t begin,
+                                               std::int64_t end) {
   const auto *first = places.first.data(), *second = places.second.data();
   const auto *of_first = places.of_first.data(), *of_second = places.of_second.data();
-  for (std::int64_t i = 0; i < count; ++i) y[i] = x[first[i]] * of_first[i] + x[second[i]] * of_second[i];
+  for (auto i = begin; i < end; ++i) y[i] = x[first[i]] * of_first[i] + x[second[i]] * of_second[i];
 }
-WIDE_CLONES void mix_rows(const float* a, const float* b, float of_a, float of_b, float* y,
-                          std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i) y[i] = a[i] * of_a + b[i] * of_b;
+
+[[gnu::always_inline]] inline void mix_row(const float* x, float* __restrict y, const LinearPlaces& places,
+                                           bool doubled, std::int64_t width) {
+  if (!doubled) return mix_columns(x, y, places, 0, std::ssize(places.first));
+  mix_columns(x, y, places, 0, 1);
+  for (std::int64_t i = 0; i + 1 < width; ++i) {
+    y[2 * i + 1] = x[i] * 0.75F + x[i + 1] * 0.25F;
+    y[2 * i + 2] = x[i] * 0.25F + x[i + 1] * 0.75F;
+  }
+  mix_columns(x, y, places, 2 * width - 1, 2 * width);
+}
+
+// `room` holds two rows of x with their columns mixed: the next row of the result mostly needs them again.
+WIDE_CLONES void mix_planes(const Planes& planes, const LinearPlaces& rows, const LinearPlaces& columns,
+                            float* __restrict room) {
+  const auto count = std::ssize(columns.first);
+  const bool doubled = doubles(columns, planes.width);
+  float* y = planes.y;
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    const float* x = planes.x + plane * planes.height * planes.width;
+    std::int32_t known[2] = {-1, -1};
+    for (std::size_t i = 0; i < rows.first.size(); ++i, y += count) {
+      const std::int32_t wanted[2] = {rows.first[i], rows.second[i]};
+      const float* mixed[2];
+      for (int k = 0; k < 2; ++k) {
+        const int held = known[0] == wanted[k]       ? 0
+                         : known[1] == wanted[k]     ? 1
+                         : known[0] == wanted[1 - k] ? 1
+                                                     : 0;
+        mixed[k] = room + held * count;
+        if (known[held] == wanted[k]) continue;
+        known[held] = wanted[k];
+        mix_row(x + wanted[k] * planes.width, room + held * count, columns, doubled, planes.width);
+      }
+      const float *upper = mixed[0], *lower = mixed[1];
+      const float of_upper = rows.of_first[i], of_lower = rows.of_second[i];
+      for (std::int64_t c = 0; c < count; ++c) y[c] = upper[c] * of_upper + lower[c] * of_lower;
+    }
+  }
 }
 WIDE_CLONES void gather_columns(const float* x, float* y, const std::int32_t* from, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = x[from[i]];
 }
-
-// A row of x with its columns mixed; kept, since the next row of the result mostly needs it again.
-class MixedRows {
- public:
-  MixedRows(std::int64_t width, const LinearPlaces& columns)
-      : width_(width), columns_(columns), rows_(2, std::vector<float>(columns.first.size())) {}
-
-  void begin(const float* plane) { plane_ = plane, known_ = {-1, -1}; }
-  // `other` is a row that must stay.
-  const float* row(std::int32_t row, std::int32_t other) {
-    for (std::size_t k = 0; k < 2; ++k)
-      if (known_[k] == row) return rows_[k].data();
-    const std::size_t k = known_[0] == other ? 1 : 0;
-    known_[k] = row;
-    mix_columns(plane_ + row * width_, rows_[k].data(), columns_, std::ssize(rows_[k]));
-    return rows_[k].data();
-  }
-
- private:
-  const float* plane_ = nullptr;
-  std::int64_t width_;
-  const LinearPlaces& columns_;
-  std::vector<std::vector<float>> rows_;
-  std::array<std::int32_t, 2> known_ = {-1, -1};
-};
 
 // work(x of the first, y of the first, how many) for planes of x [..., H, W] and y [..., rows, columns].
 template <typename Work>
@@ -128,15 +163,8 @@ at::Tensor bilinear2d(const at::Tensor& x, const LinearPlaces& rows, const Linea
   const auto height = x.size(-2), width = x.size(-1), count_out = std::ssize(columns.first);
   return over_planes_of("wide::bilinear2d", x, resized_shape(x, std::ssize(rows.first), count_out),
                         height * width, [&](const float* from, float* to, std::int64_t count) {
-                          MixedRows mixed(width, columns);
-                          for (std::int64_t plane = 0; plane < count; ++plane, from += height * width) {
-                            mixed.begin(from);
-                            for (std::size_t i = 0; i < rows.first.size(); ++i, to += count_out) {
-                              const float* a = mixed.row(rows.first[i], rows.second[i]);
-                              const float* b = mixed.row(rows.second[i], rows.first[i]);
-                              mix_rows(a, b, rows.of_first[i], rows.of_second[i], to, count_out);
-                            }
-                          }
+                          std::vector<float> room(2 * columns.first.size());
+                          mix_planes({from, to, count, height, width}, rows, columns, room.data());
                         });
 }
 
