@@ -86,6 +86,10 @@ WIDE_CLONES void gather_columns(const float* x, float* y, const std::int32_t* fr
   for (std::int64_t i = 0; i < count; ++i) y[i] = x[from[i]];
 }
 
+WIDE_CLONES void double_columns(const float* x, float* y, std::int64_t width) {
+  for (std::int64_t i = 0; i < width; ++i) y[2 * i] = x[i], y[2 * i + 1] = x[i];
+}
+
 // work(x of the first, y of the first, how many) for planes of x [..., H, W] and y [..., rows, columns].
 template <typename Work>
 at::Tensor over_planes_of(const char* name, const at::Tensor& given, std::vector<std::int64_t> shape,
@@ -184,15 +188,20 @@ NearestPlaces nearest_places(std::int64_t height, std::int64_t width, const Resi
 
 at::Tensor nearest2d(const at::Tensor& x, const NearestPlaces& places) {
   const auto height = x.size(-2), width = x.size(-1), count_out = std::ssize(places.columns);
-  const auto& rows = places.rows;
+  const auto &rows = places.rows, &columns = places.columns;
+  bool doubled = count_out == 2 * width;
+  for (std::int64_t i = 0; i < count_out; ++i)
+    doubled = doubled && columns[static_cast<std::size_t>(i)] == static_cast<std::int32_t>(i / 2);
   return over_planes_of("wide::nearest2d", x, resized_shape(x, std::ssize(rows), count_out), height * width,
                         [&](const float* from, float* to, std::int64_t count) {
                           for (std::int64_t plane = 0; plane < count; ++plane, from += height * width) {
                             for (std::size_t i = 0; i < rows.size(); ++i, to += count_out) {
                               if (i > 0 && rows[i] == rows[i - 1]) {
                                 std::copy_n(to - count_out, count_out, to);
+                              } else if (doubled) {
+                                double_columns(from + rows[i] * width, to, width);
                               } else {
-                                gather_columns(from + rows[i] * width, to, places.columns.data(), count_out);
+                                gather_columns(from + rows[i] * width, to, columns.data(), count_out);
                               }
                             }
                           }
