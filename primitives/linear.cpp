@@ -176,8 +176,7 @@ Kernel packed(const Call& call, const kernels::Epilogue& epilogue = {}) {
     auto after = epilogue;
     if (after.with != kernels::Epilogue::With::kNothing) {
       const auto z = other_of(call, in);
-      after.other =
-          (folds ? z.expand(shape) : z).reshape({folds ? 1 : z.size(0), -1, shape.back()}).contiguous();
+      after.other = z.reshape({folds ? 1 : z.size(0), -1, shape.back()}).contiguous();
     }
     out[0] = product.run(x.contiguous(), w, bias.defined() ? bias.contiguous() : bias, after).reshape(shape);
   };
