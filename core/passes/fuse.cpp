@@ -84,12 +84,11 @@ class Fuser {
     return state.mapped && !state.constant;
   }
 
-  // The layer will run where `node` does: what it reads is kept until then in place of its result.
-  bool may_wait(const Node& layer, const Argument& other) const {
-    const auto* last = connections_.maker[static_cast<std::size_t>(other.ref()->id)];
+  // The layer will run where `node` does. Between the two, what it reads is kept in place of its result.
+  bool may_wait(const Node& layer, const Node& node) const {
     const auto* x = layer.arguments[0].ref();
-    return !last || last < &layer ||
-           (x && concrete(value(x->id)).elements() <= concrete(value(layer.results[0])).elements());
+    if (!x || !connections_.maker[static_cast<std::size_t>(x->id)] || &layer + 1 == &node) return true;
+    return concrete(value(x->id)).elements() <= concrete(value(layer.results[0])).elements();
   }
 
   // Of two layers the later one: what the earlier one reads need not be kept.
@@ -102,10 +101,9 @@ class Fuser {
     std::optional<Combined> found;
     for (const std::size_t other : {0U, 1U}) {
       const auto* layer = layer_that_makes(node.arguments[1 - other]);
-      if (!layer || !is_each_members(*layer)) continue;
+      if (!layer || !is_each_members(*layer) || !may_wait(*layer, node)) continue;
       if (concrete(value(layer->results[0])) != type ||
-          concrete(value(node.arguments[other].ref()->id)) != type ||
-          !may_wait(*layer, node.arguments[other]))
+          concrete(value(node.arguments[other].ref()->id)) != type)
         continue;
       if (!found || found->layer < layer) found = {layer, other};
     }

@@ -13,10 +13,11 @@ namespace wide {
 /// Each linear layer whose result only an activation reads becomes one wide.linear_activation with it, under
 /// the activation's name; one whose result only an addition or a product with a tensor of the same type
 /// reads, one wide.linear_add or wide.linear_mul (of two layers the later one; not a layer that is the same
-/// for all members or in every pass, by `inputs` as for spread_states()). Where `choice` names the layer's
-/// value or a strategy for the other operator, unless that is one of linear layers, and where everything is
-/// `sequential`, both stay. Likewise x + scale · (a · b), where b is a matrix of few rows and nothing else
-/// reads the product, becomes one wide.add_matmul(x, a, b, scale).
+/// for all members or in every pass, by `inputs` as for spread_states(), nor one that would keep a larger
+/// input alive until then). Where `choice` names the layer's value or a strategy for the other operator,
+/// unless only linear layers have that strategy, and where everything is `sequential`, both stay. First of
+/// all, x + scale · (a · b), where b is a matrix of few rows and nothing else reads the product, becomes one
+/// wide.add_matmul(x, a, b, scale).
 Graph fuse(const Graph& graph, const std::vector<ValueState>& inputs, const StrategyChoice& choice);
 
 }  // namespace wide

@@ -4,7 +4,7 @@
 #include <ATen/record_function.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
 #include <vector>
 
 #include "core/aten/parallel.h"
@@ -82,6 +82,7 @@ WIDE_CLONES void mix_planes(const Planes& planes, const LinearPlaces& rows, cons
     }
   }
 }
+
 WIDE_CLONES void gather_columns(const float* x, float* y, const std::int32_t* from, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) y[i] = x[from[i]];
 }
@@ -152,7 +153,9 @@ LinearPlaces linear_places(std::int64_t extent, const Resized& to, bool align_co
     scale = to.extent > 1 ? static_cast<float>(extent - 1) / static_cast<float>(to.extent - 1) : 0.0F;
   for (std::int64_t i = 0; i < to.extent; ++i) {
     const auto at = static_cast<float>(i);
-    const float place = same ? at : align_corners ? scale * at : std::max(0.0F, scale * (at + 0.5F) - 0.5F);
+    // Rounded once, as by ATen's code for processors that can: a weight of 0 makes NaN of infinities.
+    const float centred = std::fma(scale, at + 0.5F, -0.5F);
+    const float place = same ? at : align_corners ? scale * at : std::max(0.0F, centred);
     const auto first = std::min(static_cast<std::int64_t>(place), extent - 1);
     const float second = std::min(std::max(place - static_cast<float>(first), 0.0F), 1.0F);
     places.first.push_back(static_cast<std::int32_t>(first));

@@ -4,6 +4,8 @@
 
 #include <limits>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "primitives/kernels/batch_norm.h"
 #include "primitives/kernels/pool.h"
@@ -77,28 +79,33 @@ TEST(AvgPool, AgreesWithATenToTheBit) {
   }
 }
 
-// By size and by factors that are not the size's, larger, smaller and the same.
+// By size and by factors that are not the size's, larger, smaller, doubled and the same.
 TEST(Resize, AgreesWithATen) {
-  for (const double odd : {0.0, 0.05}) {
-    const auto x = odd_numbers({6, 4, 7, 10}, odd);
-    for (const std::int64_t rows : {1, 3, 7, 14, 20}) {
-      for (const std::int64_t columns : {1, 9, 10, 20, 33}) {
-        for (const auto& factor : {std::optional<double>(), std::optional<double>(1.7)}) {
-          SCOPED_TRACE(testing::Message()
-                       << odd << " " << rows << " " << columns << " " << factor.value_or(0));
-          const kernels::Resized down{rows, factor}, across{columns, factor};
-          const auto close = [](const at::Tensor& got, const at::Tensor& expected, double bound) {
-            return at::allclose(got, expected, bound, bound, /*equal_nan=*/true);
-          };
-          for (const bool corners : {false, true})
-            EXPECT_TRUE(close(kernels::bilinear2d(x, kernels::linear_places(7, down, corners),
-                                                  kernels::linear_places(10, across, corners)),
-                              at::upsample_bilinear2d(x, {rows, columns}, corners, factor, factor), 1e-5))
-                << corners;
-          EXPECT_TRUE(close(kernels::nearest2d(x, kernels::nearest_places(7, 10, down, across, false)),
-                            at::upsample_nearest2d(x, {rows, columns}, factor, factor), 0));
-          EXPECT_TRUE(close(kernels::nearest2d(x, kernels::nearest_places(7, 10, down, across, true)),
-                            at::_upsample_nearest_exact2d(x, {rows, columns}, factor, factor), 0));
+  using Sizes = std::vector<std::int64_t>;
+  const auto close = [](const at::Tensor& got, const at::Tensor& expected, double bound) {
+    return at::allclose(got, expected, bound, bound, /*equal_nan=*/true);
+  };
+  for (const auto& [height, width] : {std::pair{7, 10}, {1, 1}, {1, 2}, {2, 1}, {3, 17}}) {
+    for (const double odd : {0.0, 0.05}) {
+      const auto x = odd_numbers({6, 4, height, width}, odd);
+      for (const std::int64_t rows : Sizes{1, 3, height, 2 * height, 20}) {
+        for (const std::int64_t columns : Sizes{1, 9, width, 2 * width, 33}) {
+          for (const auto& factor : {std::optional<double>(), std::optional<double>(1.7)}) {
+            SCOPED_TRACE(testing::Message() << height << " " << width << " " << odd << " " << rows << " "
+                                            << columns << " " << factor.value_or(0));
+            const kernels::Resized down{rows, factor}, across{columns, factor};
+            for (const bool corners : {false, true})
+              EXPECT_TRUE(close(kernels::bilinear2d(x, kernels::linear_places(height, down, corners),
+                                                    kernels::linear_places(width, across, corners)),
+                                at::upsample_bilinear2d(x, {rows, columns}, corners, factor, factor), 1e-5))
+                  << corners;
+            const auto nearest = [&](bool exact) {
+              return kernels::nearest2d(x, kernels::nearest_places(height, width, down, across, exact));
+            };
+            EXPECT_TRUE(close(nearest(false), at::upsample_nearest2d(x, {rows, columns}, factor, factor), 0));
+            EXPECT_TRUE(
+                close(nearest(true), at::_upsample_nearest_exact2d(x, {rows, columns}, factor, factor), 0));
+          }
         }
       }
     }
