@@ -30,11 +30,12 @@ class Fuser {
   Graph run() {
     for (const auto& node : graph_.nodes) {
       if (const auto* layer = layer_before(node)) {
-        join(*layer, node);
+        join(*layer, node, kLinearActivation, {std::string(activation_of(node)->name)});
       } else if (const auto change = change_in(node)) {
         add_change(*change, node);
       } else if (const auto combined = combined_layer(node)) {
-        join(*combined, node);
+        join(*combined->layer, node, combination_of(node)->joined,
+             rewriter_.map(node.arguments[combined->other]));
       } else if (!waits(node) && !part_of_change(node)) {
         rewriter_.copy(node);
       }
@@ -119,24 +120,15 @@ class Fuser {
     return layer_before(*reader) == &node || (combined && combined->layer == &node);
   }
 
-  void join(const Combined& combined, const Node& node) {
-    std::vector<Argument> arguments;
-    for (const auto& argument : combined.layer->arguments) arguments.push_back(rewriter_.map(argument));
-    arguments.push_back(rewriter_.map(node.arguments[combined.other]));
-    const auto result = node.results[0];
-    rewriter_.bind(result, {ValueRef{rewriter_.emit(std::string(combination_of(node)->joined),
-                                                    std::move(arguments), concrete(value(result)),
-                                                    value(result).name, combined.layer->module_path)}});
-  }
-
-  void join(const Node& layer, const Node& node) {
+  // `last`: what follows the layer's own arguments.
+  void join(const Node& layer, const Node& node, std::string_view joined, Argument last) {
     auto arguments = layer.arguments;
     for (auto& argument : arguments) argument = rewriter_.map(argument);
-    arguments.push_back({std::string(activation_of(node)->name)});
+    arguments.push_back(std::move(last));
     const auto result = node.results[0];
     rewriter_.bind(
-        result, {ValueRef{rewriter_.emit(std::string(kLinearActivation), std::move(arguments),
-                                         concrete(value(result)), value(result).name, layer.module_path)}});
+        result, {ValueRef{rewriter_.emit(std::string(joined), std::move(arguments), concrete(value(result)),
+                                         value(result).name, layer.module_path)}});
   }
 
   // What an adapter adds to its layer: scale · (left · right), where right has few rows.

@@ -67,10 +67,9 @@ WIDE_CLONES void mix_planes(const Planes& planes, const LinearPlaces& rows, cons
       const std::int32_t wanted[2] = {rows.first[i], rows.second[i]};
       const float* mixed[2];
       for (int k = 0; k < 2; ++k) {
-        const int held = known[0] == wanted[k]       ? 0
-                         : known[1] == wanted[k]     ? 1
-                         : known[0] == wanted[1 - k] ? 1
-                                                     : 0;
+        // Where it is, or else where the other one is not.
+        const int held =
+            known[1] == wanted[k] || (known[0] != wanted[k] && known[0] == wanted[1 - k]) ? 1 : 0;
         mixed[k] = room + held * count;
         if (known[held] == wanted[k]) continue;
         known[held] = wanted[k];

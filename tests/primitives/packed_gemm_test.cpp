@@ -92,8 +92,8 @@ TEST(Activate, IsAtensOverTheWholeRange) {
   }
 }
 
-// Where the value is tiny, too. Of gelu's exp(-x² / 2) the exponent is rounded, and what it is cut into: each
-// by up to half a unit in the last place (6e-8) of x² / 2. The others have an exponent that is exact.
+// Where the value is tiny, too. Of gelu's exp(-x² / 2) the exponent is rounded, by up to half a unit in the
+// last place (6e-8) of x² / 2. The others have an exponent that is exact.
 TEST(Activate, TailsOfGeluAndSigmoidAreExactToTheirOwnSize) {
   const auto x = at::linspace(-12.5, -0.1, 20001, at::kFloat), twice = x.to(at::kDouble);
   for (const auto* name : {"gelu", "sigmoid", "silu"}) {
@@ -107,6 +107,7 @@ TEST(Activate, TailsOfGeluAndSigmoidAreExactToTheirOwnSize) {
   }
 }
 
+// To compute them takes denormal numbers, for which processors are many times slower.
 TEST(Activate, TailsOfGeluTooSmallForAnyoneAreZero) {
   const auto y = apply(row_function("gelu"), -at::exp2(at::linspace(3.7, 120, 4001, at::kFloat)));
   EXPECT_EQ(y.count_nonzero().item<std::int64_t>(), 0);
