@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "core/aten/side_by_side.h"
 #include "core/eager/observe.h"
@@ -49,6 +51,19 @@ bool put(const WideTensor& result, const MembersOfProgram& part, const at::Tenso
   if (given.sizes() != own.sizes() || given.scalar_type() != own.scalar_type()) return false;
   own.copy_(given);
   return true;
+}
+
+// Written buffers.
+RecordedPass::Kept kept_by(const Graph& graph) {
+  RecordedPass::Kept kept;
+  std::set<std::string> written;
+  for (const auto& output : graph.outputs) {
+    kept.outputs.push_back(output.kind == OutputKind::kBufferMutation);
+    if (kept.outputs.back()) written.insert(output.target);
+  }
+  for (const auto& input : graph.inputs)
+    kept.inputs.push_back(input.kind != InputKind::kUser && written.contains(input.target));
+  return kept;
 }
 
 }  // namespace
@@ -98,10 +113,7 @@ Execution::Execution(const Parts& parts, const Schedule& schedule, const Plan& p
     parts_.push_back({members, Program(parts.graph, own, parts.constants, members),
                       plans_memory ? std::make_unique<MemoryPlan>() : nullptr});
   }
-  const bool writes = std::ranges::any_of(parts.graph.outputs, [](const GraphOutput& output) {
-    return output.kind == OutputKind::kBufferMutation;
-  });
-  if (records) recorded_ = std::make_unique<RecordedPass>(parts.device.record, writes);
+  if (records) recorded_ = std::make_unique<RecordedPass>(parts.device.record, kept_by(parts.graph));
 }
 
 Execution::~Execution() = default;

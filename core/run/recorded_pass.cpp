@@ -17,8 +17,9 @@
 //   until they come from the same places the second time: from then on they are read there, too;
 // - outputs are given to the caller as they are, and the recording waits until he has let go of all of them.
 //   Another one runs meanwhile: two are enough for who keeps the last result until he has the next.
-// One more serves all that fits nowhere: it has places of its own for all inputs, and gives copies. That is
-// also the only one of a pass that reads what it gave before.
+// What a pass reads that it gave before, as written buffers are, is copied both ways always: it is small
+// beside the rest, and kept until the next pass has read it. One more recording serves all that fits nowhere:
+// it has places of its own for all inputs, and gives copies.
 
 namespace wide {
 namespace {
@@ -30,22 +31,22 @@ constexpr std::size_t kRemembered = 8;      // sets of places without a recordin
 constexpr std::int64_t kIdle = 8, kIdleAndHeld = 256;
 constexpr std::size_t kSmall = 256 << 10;  // bytes of all inputs
 
-bool are_small(std::span<const WideTensor> inputs) {
-  std::size_t bytes = 0;
-  for (const auto& input : inputs) bytes += input.tensor.defined() ? input.tensor.nbytes() : 0;
-  return bytes <= kSmall;
-}
+using Tensors = std::vector<at::Tensor>;
 
-void copy(std::span<const WideTensor> inputs, std::span<const WideTensor> places) {
-  std::vector<at::Tensor> from, to;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].tensor.defined()) continue;
-    from.push_back(inputs[i].tensor), to.push_back(places[i].tensor);
+// As few launches as may be: one for all of a dtype.
+void copy(const Tensors& from, const Tensors& to) {
+  std::map<at::ScalarType, std::pair<Tensors, Tensors>> by_dtype;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    auto& [sources, targets] = by_dtype[from[i].scalar_type()];
+    sources.push_back(from[i]), targets.push_back(to[i]);
   }
-  if (from.size() == 1) {
-    to[0].copy_(from[0], /*non_blocking=*/true);
-  } else if (!from.empty()) {
-    at::_foreach_copy_(to, from, /*non_blocking=*/true);
+  for (auto& [dtype, pair] : by_dtype) {
+    auto& [sources, targets] = pair;
+    if (sources.size() == 1) {
+      targets[0].copy_(sources[0], /*non_blocking=*/true);
+    } else {
+      at::_foreach_copy_(targets, sources, /*non_blocking=*/true);
+    }
   }
 }
 
@@ -58,9 +59,9 @@ at::Tensor on_same_memory(const at::Tensor& tensor) {
 
 template <typename Each>
 void each_part(std::vector<ExecutionOutput>& outputs, const Each& each) {
-  for (auto& output : outputs) {
-    for (auto& part : output.parts)
-      if (part.defined() && part.has_storage()) each(part);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    for (auto& part : outputs[k].parts)
+      if (part.defined() && part.has_storage()) each(k, part);
   }
 }
 
@@ -68,13 +69,20 @@ void each_part(std::vector<ExecutionOutput>& outputs, const Each& each) {
 
 // Where a tensor lies, and how.
 struct RecordedPass::Place {
-  explicit Place(const WideTensor& of) : layout(of.layout) {
+  explicit Place(const WideTensor& of = {}) : layout(of.layout) {
     if (!of.tensor.defined()) return;
     address = of.tensor.const_data_ptr();
     sizes = of.tensor.sizes().vec(), strides = of.tensor.strides().vec();
     conjugate = of.tensor.is_conj(), negative = of.tensor.is_neg();
   }
   bool operator==(const Place&) const = default;
+  /// *this == Place(other), in less time.
+  bool is_of(const WideTensor& other) const {
+    const auto& tensor = other.tensor;
+    if (!tensor.defined()) return *this == Place(other);
+    return layout == other.layout && address == tensor.const_data_ptr() && tensor.sizes() == sizes &&
+           tensor.strides() == strides && conjugate == tensor.is_conj() && negative == tensor.is_neg();
+  }
 
   const void* address = nullptr;
   std::vector<std::int64_t> sizes, strides;
@@ -83,23 +91,27 @@ struct RecordedPass::Place {
 };
 
 struct RecordedPass::One {
+  explicit One(const std::vector<bool>& kept_outputs) : kept(kept_outputs) {}
+
+  const std::vector<bool>& kept;  ///< by output: the next pass reads it
   std::unique_ptr<Recording> recording;
-  std::vector<WideTensor> copied;        ///< the places to copy inputs to; empty where the caller's are read
-  std::vector<Place> read;               ///< the caller's places
+  std::vector<WideTensor> copied;  ///< by input: the place to copy it to; none where the caller's is read
+  std::vector<Place> read;         ///< by input: the caller's place; empty where it is copied
+  bool in_place = false;           ///< all are read there that may be
   std::vector<ExecutionOutput> written;  ///< by the recording
   bool gives_copies = false;
   std::int64_t used = 0;  ///< the last run that it was for
 
-  static std::vector<Place> places_of(std::span<const WideTensor> inputs) {
-    std::vector<Place> places;
-    for (const auto& input : inputs) places.emplace_back(input);
-    return places;
-  }
   bool fits(std::span<const WideTensor> inputs) const {
-    return !copied.empty() ||
-           std::ranges::equal(read, inputs, [](const Place& place, const WideTensor& input) {
-             return place == Place(input);
-           });
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (!copied[i].tensor.defined() && !read[i].is_of(inputs[i])) return false;
+    return true;
+  }
+  void take(std::span<const WideTensor> inputs) const {
+    Tensors from, to;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (copied[i].tensor.defined()) from.push_back(inputs[i].tensor), to.push_back(copied[i].tensor);
+    copy(from, to);
   }
 
   // How often something is held where nobody but `written` has it.
@@ -114,11 +126,12 @@ struct RecordedPass::One {
   void count_holders() {
     std::map<const void*, std::size_t> tensors;               // the parts that are each
     std::map<const void*, std::set<const void*>> tensors_of;  // by memory
-    each_part(written, [&](const at::Tensor& part) {
+    each_part(written, [&](std::size_t, const at::Tensor& part) {
       ++tensors[part.unsafeGetTensorImpl()];
       tensors_of[part.storage().unsafeGetStorageImpl()].insert(part.unsafeGetTensorImpl());
     });
-    each_part(written, [&](const at::Tensor& part) {
+    each_part(written, [&](std::size_t k, const at::Tensor& part) {
+      if (kept[k]) return;
       held.push_back({&part, part.storage().data(), tensors[part.unsafeGetTensorImpl()],
                       tensors_of[part.storage().unsafeGetStorageImpl()].size()});
     });
@@ -132,27 +145,45 @@ struct RecordedPass::One {
   }
   std::vector<ExecutionOutput> outputs() {
     auto outputs = written;
-    each_part(outputs, [&](at::Tensor& part) { part = gives_copies ? part.clone() : on_same_memory(part); });
+    Tensors from, to;
+    each_part(outputs, [&](std::size_t k, at::Tensor& part) {
+      if (!gives_copies && !kept[k]) {
+        part = on_same_memory(part);
+        return;
+      }
+      from.push_back(part);
+      part = at::empty_like(part);
+      to.push_back(part);
+    });
+    copy(from, to);
     return outputs;
   }
 };
 
-RecordedPass::RecordedPass(Record record, bool feeds_itself)
-    : record_(std::move(record)), feeds_itself_(feeds_itself) {}
+RecordedPass::RecordedPass(Record record, Kept kept) : record_(std::move(record)), kept_(std::move(kept)) {}
 
 RecordedPass::~RecordedPass() = default;
 
+// What may be read where it lies.
+bool RecordedPass::are_small(std::span<const WideTensor> inputs) const {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    bytes += inputs[i].tensor.defined() && !kept_.inputs[i] ? inputs[i].tensor.nbytes() : 0;
+  return bytes <= kSmall;
+}
+
 std::unique_ptr<RecordedPass::One> RecordedPass::recorded(std::span<const WideTensor> inputs, Pass pass,
                                                           Reads reads, bool serves_all) try {
-  auto one = std::make_unique<One>();
-  if (reads == Reads::kCopies) {
-    for (const auto& input : inputs)
-      one->copied.push_back({input.tensor.defined() ? input.tensor.clone() : input.tensor, input.layout});
-  } else {
-    one->read = One::places_of(inputs);
+  auto one = std::make_unique<One>(kept_.outputs);
+  one->in_place = reads == Reads::kPlaces;
+  std::vector<WideTensor> given(inputs.begin(), inputs.end());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool copies = inputs[i].tensor.defined() && (!one->in_place || kept_.inputs[i]);
+    if (copies) given[i].tensor = inputs[i].tensor.clone();
+    one->copied.push_back(copies ? given[i] : WideTensor());
+    one->read.push_back(copies ? Place() : Place(inputs[i]));
   }
-  one->recording = record_(
-      [&] { one->written = pass(one->copied.empty() ? inputs : std::span<const WideTensor>(one->copied)); });
+  one->recording = record_([&] { one->written = pass(given); });
   // What is an input's memory, or a weight's, is never free.
   one->count_holders();
   one->gives_copies = serves_all || !one->is_free();
@@ -163,9 +194,16 @@ std::unique_ptr<RecordedPass::One> RecordedPass::recorded(std::span<const WideTe
   return nullptr;
 }
 
+std::vector<RecordedPass::Place> RecordedPass::places_of(std::span<const WideTensor> inputs) const {
+  std::vector<Place> places;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    places.push_back(kept_.inputs[i] ? Place() : Place(inputs[i]));
+  return places;
+}
+
 // Whether these places came before without a recording. If not, they are remembered.
 bool RecordedPass::come_again(std::span<const WideTensor> inputs) {
-  auto places = One::places_of(inputs);
+  auto places = places_of(inputs);
   const auto known = std::ranges::find(unserved_, places);
   if (known != unserved_.end()) {
     unserved_.erase(known);
@@ -189,13 +227,12 @@ bool RecordedPass::make_way(std::span<const WideTensor> inputs, const One* kept)
 }
 
 RecordedPass::One* RecordedPass::own(std::span<const WideTensor> inputs, Pass pass) {
-  if (feeds_itself_) return nullptr;
   One* fitting = nullptr;
   for (const auto& one : recordings_) {
     if (!one->fits(inputs) || !(one->gives_copies || one->is_free())) continue;
-    if (!fitting || one->copied.empty()) fitting = one.get();
+    if (!fitting || one->in_place) fitting = one.get();
   }
-  const bool small = are_small(inputs), in_place = fitting && fitting->copied.empty();
+  const bool small = are_small(inputs), in_place = fitting && fitting->in_place;
   // Small inputs that come from the same places again: there they are read from now on.
   const bool full = recordings_.size() == kMostRecordings;
   const bool again = small && !in_place && !full && come_again(inputs);
@@ -214,8 +251,7 @@ RecordedPass::One* RecordedPass::own(std::span<const WideTensor> inputs, Pass pa
   // One that copies takes as much memory as the others; where these have long been enough, it goes.
   if (in_place) {
     std::erase_if(recordings_, [&](const auto& one) {
-      return !one->copied.empty() && runs_ - one->used > kIdleAndHeld &&
-             (one->gives_copies || one->is_free());
+      return !one->in_place && runs_ - one->used > kIdleAndHeld && (one->gives_copies || one->is_free());
     });
   }
   return fitting;
@@ -243,7 +279,7 @@ std::vector<ExecutionOutput> RecordedPass::run(std::span<const WideTensor> input
   auto* one = own(inputs, pass);
   if (one == nullptr) one = for_all(inputs, pass);
   if (one == nullptr) return pass(inputs);
-  if (!one->copied.empty()) copy(inputs, one->copied);
+  one->take(inputs);
   one->recording->replay();
   return one->outputs();
 }

@@ -25,8 +25,11 @@ class RecordedPass {
   using Record = std::function<std::unique_ptr<Recording>(c10::function_ref<void()>)>;
   using Pass = c10::function_ref<std::vector<ExecutionOutput>(std::span<const WideTensor>)>;
 
-  /// `feeds_itself`: what a run gives is read by the next, as written buffers are.
-  RecordedPass(Record record, bool feeds_itself);
+  /// What a run gives and the next one reads, as written buffers are.
+  struct Kept {
+    std::vector<bool> inputs, outputs;  ///< all of them, by index
+  };
+  RecordedPass(Record record, Kept kept);
   ~RecordedPass();
 
   /// Inputs must have the shapes, dtypes and devices that those of the first run had. The caller may keep
@@ -51,10 +54,13 @@ class RecordedPass {
   One* own(std::span<const WideTensor> inputs, Pass pass);
   One* for_all(std::span<const WideTensor> inputs, Pass pass);
   bool make_way(std::span<const WideTensor> inputs, const One* kept);
+  bool are_small(std::span<const WideTensor> inputs) const;
+  std::vector<Place> places_of(std::span<const WideTensor> inputs) const;
   bool come_again(std::span<const WideTensor> inputs);
 
   Record record_;
-  bool feeds_itself_, warm_ = false, no_more_ = false, no_more_in_place_ = false;
+  Kept kept_;
+  bool warm_ = false, no_more_ = false, no_more_in_place_ = false;
   std::int64_t runs_ = 0;
   std::string refusal_;
   std::vector<std::unique_ptr<One>> recordings_;

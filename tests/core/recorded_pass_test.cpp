@@ -2,7 +2,9 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
+#include <map>
 #include <set>
+#include <string>
 
 #include "core/prove/prove.h"
 #include "core/run/recorded_pass.h"
@@ -249,6 +251,35 @@ TEST(RecordedPass, KeepsWrittenBuffers) {
   ASSERT_FALSE(plain.buffers().empty());
   for (const auto& [fqn, buffer] : plain.buffers())
     EXPECT_TRUE(agree(model.buffers().at(fqn), buffer)) << fqn;
+}
+
+// A large input is read where it lies and a large result given away, though the pass writes small buffers.
+TEST(RecordedPass, CopiesOnlyBuffersWhereAPassWritesSome) {
+  const c10::InferenceMode guard;
+  const auto architecture =
+      zoo::build("batchnorm2d", {{"train", 1}, {"batch", 4}, {"height", 32}, {"width", 32}});
+  auto plain = wide_model(architecture, kMembers);
+  auto model = wide_model(architecture, kMembers, recording());
+  auto sets = sets_of(architecture, 2);
+  ASSERT_GT(sets[0][0].tensor.nbytes(), std::size_t{256} << 10);
+  std::set<const void*> places;
+  std::map<std::string, at::Tensor> buffers, buffers_then;
+  for (int pass = 0; pass < 16; ++pass) {
+    auto& inputs = sets[static_cast<std::size_t>(pass % 2)];
+    inputs[0].tensor.add_(1);
+    const auto got = model.forward(inputs)[0].stacked();
+    EXPECT_TRUE(agree(got, plain.forward(inputs)[0].stacked())) << pass;
+    for (const auto& [fqn, buffer] : plain.buffers())
+      EXPECT_TRUE(agree(model.buffers().at(fqn), buffer)) << fqn << pass;
+    if (pass == 7) buffers = model.buffers();
+    for (const auto& [fqn, buffer] : buffers) {
+      if (pass == 7) buffers_then[fqn] = buffer.clone();
+      EXPECT_TRUE(at::equal(buffer, buffers_then.at(fqn))) << fqn << ": what a caller took changed later on";
+    }
+    if (pass >= 3) places.insert(got.const_data_ptr());
+  }
+  EXPECT_EQ(recorded(model, sets[0]).recordings(), 2u);
+  EXPECT_EQ(places.size(), 2u) << "nobody had the results any more: they need not be copied";
 }
 
 TEST(RecordedPass, IsRecordedAnewOnceItIsForgotten) {
