@@ -183,7 +183,14 @@ std::unique_ptr<RecordedPass::One> RecordedPass::recorded(std::span<const WideTe
     one->copied.push_back(copies ? given[i] : WideTensor());
     one->read.push_back(copies ? Place() : Place(inputs[i]));
   }
-  one->recording = record_([&] { one->written = pass(given); });
+  one->recording = record_([&] {
+    one->written = pass(given);
+    // What is copied at each run is one tensor to copy.
+    for (std::size_t k = 0; k < one->written.size(); ++k) {
+      auto& parts = one->written[k].parts;
+      if (kept_.outputs[k] && parts.size() > 1) parts = {at::cat(parts)};
+    }
+  });
   // What is an input's memory, or a weight's, is never free.
   one->count_holders();
   one->gives_copies = serves_all || !one->is_free();

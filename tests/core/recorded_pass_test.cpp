@@ -245,12 +245,21 @@ TEST(RecordedPass, KeepsWrittenBuffers) {
   const auto architecture = zoo::build("batchnorm2d", {{"train", 1}});
   const auto inputs = wide_inputs(architecture, kMembers);
   auto plain = wide_model(architecture, kMembers);
-  auto model = wide_model(architecture, kMembers, recording());
-  for (int pass = 0; pass < 4; ++pass) plain.forward(inputs), model.forward(inputs);
-  ASSERT_TRUE(recorded(model, inputs).is_recorded());
+  auto together = wide_model(architecture, kMembers, recording());
+  auto options = recording();
+  const auto& built = together.build(inputs);
+  options.plan = store(built.optimized, kMembers, built.planned);
+  options.plan->schedule = {1, 1, 0};
+  for (auto& node : options.plan->nodes) node.strategy = kAloneStrategy;
+  auto apart = wide_model(architecture, kMembers, options);
+  for (int pass = 0; pass < 4; ++pass)
+    plain.forward(inputs), together.forward(inputs), apart.forward(inputs);
   ASSERT_FALSE(plain.buffers().empty());
-  for (const auto& [fqn, buffer] : plain.buffers())
-    EXPECT_TRUE(agree(model.buffers().at(fqn), buffer)) << fqn;
+  for (auto* model : {&together, &apart}) {
+    ASSERT_TRUE(recorded(*model, inputs).is_recorded());
+    for (const auto& [fqn, buffer] : plain.buffers())
+      EXPECT_TRUE(agree(model->buffers().at(fqn), buffer)) << fqn << (model == &apart);
+  }
 }
 
 // A large input is read where it lies and a large result given away, though the pass writes small buffers.
