@@ -76,7 +76,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   });
 
   const auto begun = Clock::now();
-  auto planned = this->planned(optimized, held, choice, input_values(canonical, inputs), key);
+  auto planned = this->planned(optimized, canonical, held, choice, inputs, key);
   const double tuning = milliseconds_since(begun);
   settle_weights();
   if (has_much_weight()) return_free_memory();  // what packing them left
@@ -130,8 +130,10 @@ WideModel::Held WideModel::hold_inputs(const Graph& canonical, std::span<const M
   return held;
 }
 
-PlannedExecution WideModel::planned(const Graph& optimized, const Held& held, const StrategyChoice& choice,
-                                    std::span<const WideTensor> values, const std::string& key) {
+PlannedExecution WideModel::planned(const Graph& optimized, const Graph& canonical, const Held& held,
+                                    const StrategyChoice& choice, std::span<const ModelInput> inputs,
+                                    const std::string& key) {
+  const auto values = input_values(canonical, inputs);
   pool_->trim();
   const bool random = draws_numbers(optimized);
   auto parts_device = options_.device;
@@ -143,6 +145,7 @@ PlannedExecution WideModel::planned(const Graph& optimized, const Held& held, co
        options_.stacked, std::move(parts_device)},
       values,
       choice,
+      canonical,
       random};
   if (auto restored = restored_plan(request, key)) return *std::move(restored);
   // What draws is timed as it will run, by streams that nobody else draws from.

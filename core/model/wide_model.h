@@ -198,8 +198,9 @@ class WideModel {
   Build make_build(std::span<const ModelInput> inputs, const std::string& key);
   Held hold_inputs(const Graph& canonical, std::span<const ModelInput> inputs);
   /// By the plan that the caller or an earlier build gives for inputs of this key, else by a new one.
-  PlannedExecution planned(const Graph& optimized, const Held& held, const StrategyChoice& choice,
-                           std::span<const WideTensor> values, const std::string& key);
+  PlannedExecution planned(const Graph& optimized, const Graph& canonical, const Held& held,
+                           const StrategyChoice& choice, std::span<const ModelInput> inputs,
+                           const std::string& key);
   std::optional<PlannedExecution> restored_plan(const PlanRequest& request, const std::string& key);
   void check_members() const;
   std::vector<WideTensor> input_values(const Graph& graph, std::span<const ModelInput> inputs) const;

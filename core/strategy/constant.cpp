@@ -11,7 +11,7 @@
 namespace wide {
 namespace {
 
-constexpr std::size_t kLargeStack = 1 << 20;  // bytes
+constexpr std::size_t kLarge = 1 << 20;  // bytes of all members
 
 }  // namespace
 
@@ -24,6 +24,11 @@ struct Constant::Stack {
   }
 
   bool is_there() const { return is_there_; }
+  at::Tensor of(std::int64_t i) const {
+    // Of the member before, which the C library would keep: an aligned one seldom fits into its place.
+    if (made && bytes() > kLarge) return_free_memory();
+    return member(i);
+  }
   void make() {
     if (is_there_) return;
     impl()->set_nbytes(whole.nbytes());
@@ -42,6 +47,8 @@ struct Constant::Stack {
     is_there_ = false;
   }
 
+  std::size_t bytes() const { return static_cast<std::size_t>(whole.numel()) * whole.element_size(); }
+
   std::function<at::Tensor(std::int64_t)> member;
   at::Tensor whole;
   bool made;  ///< members are made when they are asked for
@@ -55,8 +62,8 @@ struct Constant::Stack {
       at::stack_out(whole, all);
       return;
     }
-    for (std::int64_t i = 0; i < whole.size(0); ++i) whole.select(0, i).copy_(member(i));
-    if (whole.nbytes() > kLargeStack) return_free_memory();  // what making them took
+    for (std::int64_t i = 0; i < whole.size(0); ++i) whole.select(0, i).copy_(of(i));
+    if (whole.nbytes() > kLarge) return_free_memory();
   }
   bool is_there_ = false;
 };
@@ -82,8 +89,8 @@ at::Tensor Constant::part(std::int64_t first, std::int64_t count, bool alone) co
     if (alone) return all.select(0, first);
     return count == all.size(0) ? all : all.narrow(0, first, count);
   }
-  if (alone) return stack_->member(first);
-  if (count == 1 && !stack_->is_there()) return stack_->member(first).unsqueeze(0);
+  if (alone) return stack_->of(first);
+  if (count == 1 && !stack_->is_there()) return stack_->of(first).unsqueeze(0);
   stack_->make();
   return stack_->whole.narrow(0, first, count);
 }
@@ -114,7 +121,7 @@ std::pair<double, double> Constant::range() const {
   if (!stack_) {
     take(value_.tensor, true);
   } else {
-    for (std::int64_t i = 0; i < stack_->whole.size(0); ++i) take(stack_->member(i), i == 0);
+    for (std::int64_t i = 0; i < stack_->whole.size(0); ++i) take(stack_->of(i), i == 0);
   }
   return all;
 }

@@ -42,7 +42,8 @@ struct PlanRequest {
   Execution::Parts parts;
   std::span<const WideTensor> example;  ///< inputs to time whole passes on, as for Execution::run()
   const StrategyChoice& choice;
-  bool random = false;  ///< the graph draws random numbers: one program, so that streams stay in order
+  const Graph& unfolded;  ///< of the same inputs: makes nothing of its weights
+  bool random = false;    ///< the graph draws random numbers: one program, so that streams stay in order
 };
 
 /// Without measuring: all members in one program, strategies by estimate or by what the cost book knows. With

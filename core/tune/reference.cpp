@@ -14,7 +14,9 @@ constexpr std::int64_t kParts = 16;
 
 Reference::Reference(const PlanRequest& request, Examples& examples, MemoryPool& pool)
     : examples_(examples), pool_(pool) {
-  auto parts = request.parts;
+  const auto& all = request.parts;
+  Execution::Parts parts{request.unfolded,  all.inputs,  all.constants, all.members,
+                         all.static_memory, all.stacked, all.device};
   parts.members = std::max<std::int64_t>(1, request.parts.members / kParts);
   turns_ = request.parts.members / parts.members;
   const std::vector<ValueState> inputs(parts.inputs.begin(), parts.inputs.end());

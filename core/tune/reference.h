@@ -13,7 +13,7 @@
 namespace wide {
 
 /// Few members apart, timed beside each contender: what they take says how the machine's moments compare.
-/// What is made of their weights stays as long as this.
+/// They run as the model was given, so that nothing is made of their weights.
 class Reference {
  public:
   Reference(const PlanRequest& request, Examples& examples, MemoryPool& pool);

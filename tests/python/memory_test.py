@@ -140,8 +140,8 @@ class Memory(unittest.TestCase):
             self.assertLess(after, 1.3, f"{layers} layers")
 
     def test_convolutions(self):
-        for layers, make in ((6, images_of), (12, folded_images_of)):
-            peak, after, wide, modules, x = measure(8, layers, 192, 1, "fast", make)
+        for layers, width, make in ((6, 192, images_of), (8, 256, folded_images_of)):
+            peak, after, wide, modules, x = measure(8, layers, width, 1, "fast", make)
             same_as_modules(self, wide, modules, x)
             self.assertLess(peak, 1.3, make.__name__)
             self.assertLess(after, 1.3, make.__name__)
