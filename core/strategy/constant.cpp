@@ -11,7 +11,7 @@
 namespace wide {
 namespace {
 
-constexpr std::size_t kLarge = 1 << 20;  // bytes of all members
+constexpr std::size_t kLarge = 1 << 20;  // bytes
 
 }  // namespace
 
@@ -25,8 +25,11 @@ struct Constant::Stack {
 
   bool is_there() const { return is_there_; }
   at::Tensor of(std::int64_t i) const {
-    // Of the member before, which the C library would keep: an aligned one seldom fits into its place.
-    if (made && bytes() > kLarge) return_free_memory();
+    // Of the members before, which the C library would keep: what is aligned seldom fits into their place.
+    const auto before = [one = bytes() / static_cast<std::size_t>(whole.size(0))](std::int64_t members) {
+      return static_cast<std::size_t>(members) * one / kLarge;
+    };
+    if (made && i > 0 && before(i) > before(i - 1)) return_free_memory();
     return member(i);
   }
   void make() {
