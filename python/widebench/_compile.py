@@ -2,7 +2,6 @@
 import dataclasses
 import json
 import os
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -108,7 +107,7 @@ def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: t
     wide = Wide._made(architecture.program, names, brought, config, architecture.skeleton)
     wide._architecture = architecture
     # A list of its own modules would keep all weights twice.
-    wide._sources = [None if kept_by_us else weakref.ref(model) for model in models]
+    wide._sources = [None if kept_by_us else wide._source(model) for model in models]
     del models, brought
     wide._set_in_dims(in_dims, kwargs_in_dims, example_args, example_kwargs)
     wide._example = wide._example_inputs(example_args, example_kwargs)

@@ -1,5 +1,4 @@
 """The members of a wide model: their state, and others in their place."""
-import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,6 +7,7 @@ import torch
 from . import _members
 from ._errors import Error, checked, translating, whole
 from ._library import ops
+from ._source import Source
 
 
 class Fleet:
@@ -124,7 +124,7 @@ class Fleet:
         names = _members.names_of([*self.names, name], len(self) + 1)
         self._replace(names, [*range(len(self)), -1], [self._taken(model, name)])
         self.names = names
-        self._sources.append(weakref.ref(model) if isinstance(model, torch.nn.Module) else None)
+        self._sources.append(self._source(model))
         if self._example is not None:
             self._example = [torch.cat([tensor, tensor[:1]]) if own else tensor for tensor, own in zip(self._example, self._mapped)]
 
@@ -144,7 +144,10 @@ class Fleet:
         """Another module or state dict in the place of a member. Plans of before are kept where they fit."""
         i = self._index(member)
         self._replace(self.names, [-1 if k == i else k for k in range(len(self))], [self._taken(model, self.names[i])])
-        self._sources[i] = weakref.ref(model) if isinstance(model, torch.nn.Module) else None
+        self._sources[i] = self._source(model)
+
+    def _source(self, model):
+        return Source(model, self._doubt) if isinstance(model, torch.nn.Module) else None
 
     def refresh(self) -> None:
         """Takes in the weights of the modules as they are now, by the plans that there are.
@@ -154,6 +157,7 @@ class Fleet:
         models = [source() if source is not None else None for source in self._sources]
         brought = [self._taken(model, name) for model, name in zip(models, self.names) if model is not None]
         self._replace(self.names, [k if model is None else -1 for k, model in enumerate(models)], brought)
+        self._sources = [self._source(model) or source for model, source in zip(models, self._sources)]
 
     def unpack(self) -> list[torch.nn.Module]:
         """N modules of the members' class, with copies of their weights and buffers.

@@ -27,6 +27,14 @@ _MOST_TRIES = 20
 _under_dynamo = torch.compiler.is_dynamo_compiling
 
 
+def _doubt_of(wide):
+    """What is called when a parameter that `wide`, a weak reference, took in is gone. From the collector, too: it only leaves word."""
+    def doubt(_):
+        if (model := wide()) is not None:
+            model.__dict__.update(_in_doubt=True, _direct=-1)
+    return doubt
+
+
 class Wide(Fleet, torch.nn.Module):
     """N members as one module, made by `compile`, `from_files` or `from_bundle`.
 
@@ -52,7 +60,8 @@ class Wide(Fleet, torch.nn.Module):
         self._sources, self._architecture, self._example, self._plain_example = [None] * len(_names), None, None, False
         self._mapped, self._moves = [False] * _program.inputs, None
         self._few = _handle << 4 if 1 <= _program.inputs <= 4 else None  # as forward_few takes model and mapped inputs
-        self._direct = -1 if self._few is None else _program.plain  # a call of so many tensors takes the short way
+        self._direct = self._short = -1 if self._few is None else _program.plain  # a call of so many tensors takes the short way
+        self._doubt, self._in_doubt = _doubt_of(weakref.ref(self)), False
         self._built, self._results = _program.built, _program.tensors if _program.built else -1
         self._release = weakref.finalize(self, _destroy, _handle, os.getpid())
         _models[_handle] = weakref.ref(self)
@@ -114,11 +123,21 @@ class Wide(Fleet, torch.nn.Module):
 
     def _results_for(self, tensors):
         try:
+            if self._in_doubt:
+                self._settle_doubt()
             if self._few is not None:
                 return _forward_few(self._few, *tensors)
             return _forward_many(self._handle, tensors, self._mapped)
         except RuntimeError as error:
             return self._again(error, tensors)
+
+    def _settle_doubt(self):
+        """Refuses where a parameter of a module is another one than was taken in."""
+        for name, source in zip(self.names, self._sources):
+            tensor = source.replaced() if source is not None else None
+            if tensor is not None:
+                raise Error("stale", f"member '{name}', tensor '{tensor}': another one took its place after the wide model took it in; call refresh()")
+        self._in_doubt, self._direct = False, self._short
 
     def _structured(self, results, tensors):
         program = self._program
@@ -128,7 +147,7 @@ class Wide(Fleet, torch.nn.Module):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "forward":  # another one in its place, as libraries do that hook into modules
-            self._direct = -1
+            self._direct = self._short = -1
         super().__setattr__(name, value)
 
     def _again(self, thrown, tensors):
@@ -181,7 +200,7 @@ class Wide(Fleet, torch.nn.Module):
         moves = axes(in_dims, kwargs_in_dims, *in_order((tuple(args), kwargs), self._program.in_spec))
         self._mapped = [move is not None for move in moves]
         self._moves = [move or 0 for move in moves] if any(moves) else None
-        self._direct = -1 if self._moves else self._direct
+        self._direct = self._short = -1 if self._moves else self._direct
         if self._few is not None:
             self._few = self._handle << 4 | sum(own << i for i, own in enumerate(self._mapped))
 

@@ -1,4 +1,5 @@
 """Members that come, go and change; their state."""
+import copy
 import functools
 import gc
 import os
@@ -174,6 +175,68 @@ class Members(unittest.TestCase):
         with torch.no_grad():
             modules[0][0].weight.mul_(2)
         same_as_modules(self, follows, modules, X)
+
+    def test_changes_that_torch_does_not_count_are_noticed(self):
+        def fused(modules):
+            optimizer = torch.optim.AdamW([p for module in modules for p in module.parameters()], lr=0.1, fused=True)
+            sum(module(X).square().sum() for module in modules).backward()
+            optimizer.step()
+
+        def replaced(modules):
+            modules[1][0].weight = torch.nn.Parameter(torch.randn_like(modules[1][0].weight))
+
+        def data(modules):
+            modules[1][0].weight.data = torch.randn_like(modules[1][0].weight)
+
+        def through_data(modules):
+            modules[1][0].weight.data.mul_(2)
+
+        def numpy(modules):
+            modules[1][0].weight.detach().numpy()[:] = 1
+
+        def assigned(modules):
+            modules[1].load_state_dict(nets(9)[8].state_dict(), assign=True)
+
+        def layer(modules):
+            modules[1][0] = copy.deepcopy(nets(9)[8][0])
+
+        for change in (fused, replaced, data, through_data, numpy, assigned, layer):
+            with self.subTest(change.__name__):
+                modules = nets(3)
+                wide = widebench.compile(modules, X, config=FAST)
+                follows = widebench.compile(modules, X, config=widebench.Config.fast(stale="refresh"))
+                same_as_modules(self, wide, modules, X)
+                change(modules)
+                with self.assertRaises(widebench.Error) as caught:
+                    wide(X)
+                self.assertEqual(caught.exception.stage, "stale")
+                self.assertRegex(caught.exception.place, "member 'member[01]', tensor '")
+                wide.refresh()
+                same_as_modules(self, wide, modules, X)
+                same_as_modules(self, wide, modules, X)
+                same_as_modules(self, follows, modules, X)
+
+    def test_modules_may_go_and_shared_parameters_stay(self):
+        shared = torch.nn.Linear(4, 4)
+        modules = [torch.nn.Sequential(shared, torch.nn.Linear(4, 4)).eval() for _ in range(3)]
+        wide = widebench.compile(modules, torch.randn(2, 4), config=FAST)
+        x = torch.randn(2, 4)
+        before = wide(x)
+        del modules[1]
+        gc.collect()
+        self.assertTrue(torch.equal(wide(x), before))
+        del modules[1][1]  # a part that nobody needs any more
+        self.assertTrue(torch.equal(wide(x), before))
+
+    def test_one_of_many_tensors_is_noticed_in_a_few_calls(self):
+        modules = [torch.nn.Sequential(*[torch.nn.Linear(4, 4) for _ in range(30)]).eval() for _ in range(3)]
+        x = torch.randn(2, 4)
+        wide = widebench.compile(modules, x, config=FAST)
+        wide(x)
+        modules[2][17].bias.data.add_(1)
+        with self.assertRaisesRegex(widebench.Error, "17.bias"):
+            for _ in range(len(modules) * 60 // 64 + 1):
+                wide(x)
 
     def test_add_drop_replace(self):
         modules = nets(4)
