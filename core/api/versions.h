@@ -15,7 +15,7 @@ namespace widebench {
 
 /// By PyTorch's count of writes; and, of a few tensors at each look in turn, by where they lie and by their
 /// first and last number, since not all writes are counted: those of fused optimizers, through `.data` and
-/// numpy are not. Keeps no tensor alive.
+/// numpy are not. Keeps no tensor alive, nor its memory.
 class Versions {
  public:
   void watch(const std::string& member, const std::string& fqn, const at::Tensor& tensor) {
@@ -55,16 +55,18 @@ class Versions {
   static constexpr std::size_t kSampled = 64;  ///< tensors at each look
 
  private:
+  using WeakStorage = c10::weak_intrusive_ptr<c10::StorageImpl>;
   // The first and the last number of a tensor.
   class Sample {
    public:
     explicit Sample(const at::Tensor& tensor) {
       if (!tensor.is_cpu() || !tensor.has_storage() || tensor.numel() == 0) return;
-      storage_ = tensor.storage();
+      const auto& storage = tensor.storage();
+      storage_ = storage.getWeakStorageImpl();
       const auto one = static_cast<std::int64_t>(tensor.element_size());
       std::int64_t end = tensor.storage_offset();
       for (std::int64_t i = 0; i < tensor.dim(); ++i) end += (tensor.size(i) - 1) * tensor.stride(i);
-      bytes_ = storage_.nbytes(), memory_ = static_cast<const char*>(storage_.data());
+      bytes_ = storage.nbytes(), memory_ = static_cast<const char*>(storage.data());
       if (memory_ == nullptr || static_cast<std::size_t>((end + 1) * one) > bytes_) return;
       size_ = std::min(static_cast<std::size_t>(one), sizeof first_);
       at_first_ = tensor.storage_offset() * one, at_last_ = end * one;
@@ -72,10 +74,11 @@ class Versions {
     }
     bool is_as_it_was() const {
       if (size_ == 0) return true;
-      return storage_.data() == memory_ && storage_.nbytes() == bytes_ && number(at_first_) == first_ &&
-             number(at_last_) == last_;
+      const auto storage = storage_.lock();
+      return !storage || (storage->data() == memory_ && storage->nbytes() == bytes_ &&
+                          number(at_first_) == first_ && number(at_last_) == last_);
     }
-    const c10::StorageImpl* storage() const { return storage_ ? storage_.unsafeGetStorageImpl() : nullptr; }
+    const c10::StorageImpl* storage() const { return storage_._unsafe_get_target(); }
 
    private:
     std::uint64_t number(std::int64_t at) const {
@@ -83,7 +86,7 @@ class Versions {
       std::memcpy(&bits, memory_ + at, size_);
       return bits;
     }
-    c10::Storage storage_;  ///< which the model has, too
+    WeakStorage storage_{c10::intrusive_ptr<c10::StorageImpl>()};
     const char* memory_ = nullptr;
     std::int64_t at_first_ = 0, at_last_ = 0;
     std::size_t bytes_ = 0, size_ = 0;

@@ -132,6 +132,14 @@ class Memory(unittest.TestCase):
     def test_estimated(self):
         self.judge("fast")
 
+    def test_modules_that_go_leave_nothing(self):
+        *_, wide, modules, x = measure(8, 6, 768, 16, widebench.Config.fast(strategy="einsum"))  # packs nothing
+        size = sum(p.nbytes for module in modules for p in module.parameters())
+        before = resident()
+        modules.clear()
+        self.assertGreater(before - resident(), 0.9 * size)
+        wide(x)
+
     def test_few_layers(self):
         for layers in (1, 3):
             peak, after, wide, modules, x = measure(8, layers, 1024, 16, "fast")
