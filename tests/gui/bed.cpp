@@ -106,6 +106,11 @@ void show(ImGuiTestContext* ctx, const char* panel) {
   ctx->Yield(3);
 }
 
+void click_row(ImGuiTestContext* ctx, const char* row) {
+  ctx->MouseMove(row, ImGuiTestOpFlags_MoveToEdgeL);
+  ctx->MouseClick();
+}
+
 void click_tab(ImGuiTestContext* ctx, const char* title) {
   std::string path = "//###";
   auto* panel = ctx->GetWindowByRef(path.append(title).c_str());

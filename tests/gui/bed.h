@@ -34,6 +34,8 @@ void with_sample(ImGuiTestContext* ctx);
 void show(ImGuiTestContext* ctx, const char* panel);
 /// Clicks the tab of a panel, by its title: "Sweep".
 void click_tab(ImGuiTestContext* ctx, const char* title);
+/// At its left end: its middle may be the border of two columns, which is dragged.
+void click_row(ImGuiTestContext* ctx, const char* row);
 /// What GLFW does when files are dropped into the window: calls its callback.
 void drop(const std::vector<std::string>& paths);
 /// Writes what the window shows to NAME.png in the folder that $WIDEBENCH_TEST_PICTURES names; does nothing

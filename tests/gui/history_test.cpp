@@ -77,7 +77,7 @@ void a_comparison_is_a_forest_plot(ImGuiTestContext* ctx) {
   pick(ctx, "//###History/##tabs/Compare/##as", "as a forest plot");
   IM_CHECK(panels().history->forest);
   // A row is the case itself: a click selects it everywhere.
-  ctx->ItemClick("//###History/##tabs/Compare/##forest/$$0/##row");
+  click_row(ctx, "//###History/##tabs/Compare/##forest/$$0/##row");
   ctx->Yield(2);
   IM_CHECK_STR_EQ(bench().selection.case_key.c_str(),
                   panels().history->comparisons[0].comparison.cases[0].key.c_str());

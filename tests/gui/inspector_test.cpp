@@ -128,7 +128,7 @@ void selecting_anywhere(ImGuiTestContext* ctx) {
   bench().selection.choose_node("");
   ctx->Yield(2);
   IM_CHECK(panels().profile->chosen_kernels.empty());
-  ctx->ItemClick("//###Profile/##tabs/Kernels/**/##row");
+  click_row(ctx, "//###Profile/##tabs/Kernels/**/##row");
   ctx->Yield(3);
   const auto node = bench().selection.node;
   IM_CHECK(!node.empty());

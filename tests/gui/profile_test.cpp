@@ -184,7 +184,7 @@ void a_stretch_is_explained_by_keys(ImGuiTestContext* ctx) {
   IM_CHECK(panel.span.part != nullptr);
   IM_CHECK(panel.shown == gui::ProfileTab::kKernels);
   IM_CHECK_LT(panel.span.part->kernels[0].rows(), panel.data->kernels[0].rows());
-  ctx->ItemClick("//###Profile/##tabs/Kernels/##kernels/$$0/##row");
+  click_row(ctx, "//###Profile/##tabs/Kernels/##kernels/$$0/##row");
   ctx->Yield(3);
   IM_CHECK(ctx->ItemExists("//###Profile/##tabs/Kernels/##histogram"));
   picture(ctx, "tour-26-stretch");
@@ -215,7 +215,7 @@ void events_are_asked_in_sql(ImGuiTestContext* ctx) {
   bench().commands.run("profile.ask", "SELECT node, count(*) FROM events WHERE node <> '' GROUP BY node");
   settle(ctx);
   IM_CHECK_STR_EQ(query.fault.c_str(), "");
-  ctx->ItemClick("//###Profile/##tabs/SQL/##answer/$$0/##row");
+  click_row(ctx, "//###Profile/##tabs/SQL/##answer/$$0/##row");
   ctx->Yield(2);
   IM_CHECK_STR_EQ(bench().selection.node.c_str(), gui::selection_name(query.answer->text(0, 0)).c_str());
 }
@@ -231,7 +231,7 @@ void limits_say_what_holds_the_speed_up_back(ImGuiTestContext* ctx) {
   IM_CHECK_EQ(data.limit_nodes.rows(), data.limits.nodes.size());
   IM_CHECK(gui::limits_headline(data.limits).find("holds it back most") != std::string::npos);
   bench().selection.choose_node("");
-  ctx->ItemClick("//###Profile/##tabs/Limits/##limit_nodes/$$0/##row");
+  click_row(ctx, "//###Profile/##tabs/Limits/##limit_nodes/$$0/##row");
   ctx->Yield(2);
   IM_CHECK_STR_EQ(bench().selection.node.c_str(), gui::selection_name(data.limits.nodes[0].name).c_str());
   const auto file = scratch() / "limits.csv";

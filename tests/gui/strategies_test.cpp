@@ -95,13 +95,13 @@ void tries_are_rows(ImGuiTestContext* ctx) {
   // On a busy machine there may be no speed-up, but then the reason why.
   IM_CHECK(tried.time.value > 0 || !tried.doubt.empty());
   IM_CHECK_EQ(panels().records->revision > 0, true);
-  ctx->ItemClick("//###Strategies/##tries/$$0/##row");
+  click_row(ctx, "//###Strategies/##tries/$$0/##row");
   ctx->KeyDown(ImGuiMod_Ctrl);
-  ctx->ItemClick("//###Strategies/##tries/$$1/##row");
+  click_row(ctx, "//###Strategies/##tries/$$1/##row");
   ctx->KeyUp(ImGuiMod_Ctrl);
   ctx->Yield(2);
   IM_CHECK(ctx->ItemExists("//###Strategies/##compared/$$0/##row"));
-  ctx->ItemClick("//###Strategies/##compared/$$0/##row");  // what differs stands first
+  click_row(ctx, "//###Strategies/##compared/$$0/##row");  // what differs stands first
   ctx->Yield(2);
   IM_CHECK_STR_EQ(bench().selection.node.c_str(), name.c_str());
   picture(ctx, "tries");

@@ -209,7 +209,7 @@ void profile(ImGuiTestContext* ctx) {
   const auto& limits = data->limits;
   IM_CHECK(!limits.nodes.empty());
   IM_CHECK_GT(limits.speedup(), 0.0);
-  ctx->ItemClick("//###Profile/##tabs/Limits/##limit_nodes/$$0/##row");
+  click_row(ctx, "//###Profile/##tabs/Limits/##limit_nodes/$$0/##row");
   ctx->Yield(2);
   IM_CHECK_STR_EQ(bench().selection.node.c_str(), gui::selection_name(limits.nodes[0].name).c_str());
   picture(ctx, "tour-12-limits");
@@ -254,11 +254,11 @@ void compare(ImGuiTestContext* ctx) {
   click_tab(ctx, "History");
   settle(ctx);
   IM_CHECK_EQ(panels().history->data->runs.size(), 3U);  // two sweeps, and the profile between them
-  ctx->ItemClick("//###History/##runs/$$2/##row");       // the earlier one: the newest stands first
+  click_row(ctx, "//###History/##runs/$$2/##row");       // the earlier one: the newest stands first
   settle(ctx);
   IM_CHECK(panels().history->run != nullptr);
   ctx->KeyDown(ImGuiMod_Ctrl);
-  ctx->ItemClick("//###History/##runs/$$0/##row");
+  click_row(ctx, "//###History/##runs/$$0/##row");
   ctx->KeyUp(ImGuiMod_Ctrl);
   ctx->Yield(2);
   IM_CHECK_EQ(bench().selection.runs.size(), 2U);
@@ -309,9 +309,9 @@ void tries(ImGuiTestContext* ctx) {
   const auto& tried = bench().session.tries[1];
   IM_CHECK_GT(tried.run, 0);
   IM_CHECK(tried.time.value > 0 || !tried.doubt.empty());
-  ctx->ItemClick("//###Strategies/##tries/$$0/##row");
+  click_row(ctx, "//###Strategies/##tries/$$0/##row");
   ctx->KeyDown(ImGuiMod_Ctrl);
-  ctx->ItemClick("//###Strategies/##tries/$$1/##row");
+  click_row(ctx, "//###Strategies/##tries/$$1/##row");
   ctx->KeyUp(ImGuiMod_Ctrl);
   ctx->Yield(3);
   IM_CHECK(ctx->ItemExists("//###Strategies/##compared/$$0/##row"));
