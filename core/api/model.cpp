@@ -347,6 +347,7 @@ void WideModel::replace_members(std::vector<MemberWeights> members) {
     if (taken.members.empty()) throw wide::Error("load", "no member is given; a wide model has at least one");
     check_names(taken.members);
     model.replace_members(std::move(taken.members));
+    taken.versions.go_on_from(state_->versions);
     state_->versions = std::move(taken.versions);
     state_->note_members();
   });

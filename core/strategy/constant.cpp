@@ -11,7 +11,8 @@
 namespace wide {
 namespace {
 
-constexpr std::size_t kLarge = 1 << 20;  // bytes
+// Bytes: a stack that is large, and what is given back at a time.
+constexpr std::size_t kLarge = 1 << 20, kReturned = 2 << 20;
 
 }  // namespace
 
@@ -25,11 +26,12 @@ struct Constant::Stack {
 
   bool is_there() const { return is_there_; }
   at::Tensor of(std::int64_t i) const {
-    // Of the members before, which the C library would keep: what is aligned seldom fits into their place.
+    // Frees what the members before left: aligned blocks seldom fit there, so that the C library would keep
+    // it.
     const auto before = [one = bytes() / static_cast<std::size_t>(whole.size(0))](std::int64_t members) {
-      return static_cast<std::size_t>(members) * one / kLarge;
+      return static_cast<std::size_t>(members) * one / kReturned;
     };
-    if (made && i > 0 && before(i) > before(i - 1)) return_free_memory();
+    if (made && !is_settled && i > 0 && before(i) > before(i - 1)) return_free_memory();
     return member(i);
   }
   void make() {
@@ -54,7 +56,8 @@ struct Constant::Stack {
 
   std::function<at::Tensor(std::int64_t)> member;
   at::Tensor whole;
-  bool made;  ///< members are made when they are asked for
+  bool made;                ///< members are made when they are asked for
+  bool is_settled = false;  ///< they are read from the whole
 
  private:
   c10::StorageImpl* impl() const { return whole.storage().unsafeGetStorageImpl(); }
@@ -104,6 +107,7 @@ void Constant::release() const {
 
 void Constant::settle() const {
   if (!stack_ || !stack_->is_there() || stack_->whole.storage().use_count() == 1) return;
+  stack_->is_settled = true;
   stack_->member = [whole = stack_->whole.alias()](std::int64_t i) { return whole.select(0, i); };
 }
 

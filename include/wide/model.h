@@ -58,8 +58,8 @@ class WideModel {
                               const Config& config = {});
   /// An exported program's bytes, and members in memory, all with the same tensors; what they do not bring is
   /// the file's own, as is all of the one member where none is given. Tensors are taken by reference: memory
-  /// is copied only where kernels want it otherwise. Keep them as they are; what is written through libtorch
-  /// is noticed, see changed().
+  /// is copied only where kernels want it otherwise. Keep them as they are; most writes are noticed, see
+  /// changed().
   static WideModel from_bytes(std::vector<std::byte> program, std::vector<MemberWeights> members = {},
                               const Config& config = {}, const std::string& name = "model");
 
@@ -103,7 +103,9 @@ class WideModel {
   /// Other members in place of these, as many or not, by the plans that there are. Buffers and random streams
   /// begin anew. Members of a model from files bring all of a checkpoint's tensors.
   void replace_members(std::vector<MemberWeights> members);
-  /// "member 'a', tensor 'w'" of the first weight that was written since it was taken in; empty if none was.
+  /// "member 'a', tensor 'w'" of a weight that was written since it was taken in; empty where none is seen to
+  /// be. Writes that libtorch counts are seen at once; of 64 tensors at each call and pass in turn, also such
+  /// that change the first or the last number.
   std::string changed() const;
   /// Buffers as loaded, random streams from their seeds.
   void reset();

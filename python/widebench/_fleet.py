@@ -147,7 +147,7 @@ class Fleet:
         self._sources[i] = self._source(model)
 
     def _source(self, model):
-        return Source(model, self._doubt) if isinstance(model, torch.nn.Module) else None
+        return Source(model) if isinstance(model, torch.nn.Module) else None
 
     def refresh(self) -> None:
         """Takes in the weights of the modules as they are now, by the plans that there are.

@@ -1,5 +1,7 @@
 """The module `Wide`: N members as one."""
+import functools
 import os
+import time
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,15 +26,9 @@ _forward = ops.forward.default
 # Outside of torch.compile, which knows operators only, also without the operator's own frame in Python.
 _forward_few = ops.forward_few.default._op
 _MOST_TRIES = 20
+_now = time.perf_counter
+_LOOK_PART = 100  # of the time, one in so many parts is for looking
 _under_dynamo = torch.compiler.is_dynamo_compiling
-
-
-def _doubt_of(wide):
-    """What is called when a parameter that `wide`, a weak reference, took in is gone. From the collector, too: it only leaves word."""
-    def doubt(_):
-        if (model := wide()) is not None:
-            model.__dict__.update(_in_doubt=True, _direct=-1)
-    return doubt
 
 
 class Wide(Fleet, torch.nn.Module):
@@ -60,8 +56,8 @@ class Wide(Fleet, torch.nn.Module):
         self._sources, self._architecture, self._example, self._plain_example = [None] * len(_names), None, None, False
         self._mapped, self._moves = [False] * _program.inputs, None
         self._few = _handle << 4 if 1 <= _program.inputs <= 4 else None  # as forward_few takes model and mapped inputs
-        self._direct = self._short = -1 if self._few is None else _program.plain  # a call of so many tensors takes the short way
-        self._doubt, self._in_doubt = _doubt_of(weakref.ref(self)), False
+        self._direct = -1 if self._few is None else _program.plain  # a call of so many tensors takes the short way
+        self._look_at = 0.0  # when a call looks whether modules have other parameters than were taken in
         self._built, self._results = _program.built, _program.tensors if _program.built else -1
         self._release = weakref.finalize(self, _destroy, _handle, os.getpid())
         _models[_handle] = weakref.ref(self)
@@ -90,6 +86,8 @@ class Wide(Fleet, torch.nn.Module):
                     break
             else:
                 try:
+                    if _now() >= self._look_at:
+                        self._look()
                     results = _forward_few(self._few, *args)
                 except RuntimeError as error:
                     results = self._again(error, args)
@@ -123,21 +121,22 @@ class Wide(Fleet, torch.nn.Module):
 
     def _results_for(self, tensors):
         try:
-            if self._in_doubt:
-                self._settle_doubt()
+            if _now() >= self._look_at:
+                self._look()
             if self._few is not None:
                 return _forward_few(self._few, *tensors)
             return _forward_many(self._handle, tensors, self._mapped)
         except RuntimeError as error:
             return self._again(error, tensors)
 
-    def _settle_doubt(self):
-        """Refuses where a parameter of a module is another one than was taken in."""
-        for name, source in zip(self.names, self._sources):
-            tensor = source.replaced() if source is not None else None
-            if tensor is not None:
-                raise Error("stale", f"member '{name}', tensor '{tensor}': another one took its place after the wide model took it in; call refresh()")
-        self._in_doubt, self._direct = False, self._short
+    def _look(self):
+        """Refuses where a module has another parameter or part than was taken in. The next call looks again after so long that it does not show."""
+        self._look_at, begun = 0.0, time.thread_time()
+        for i, source in enumerate(self._sources):
+            place = source.replaced(functools.partial(self._tensors, i)) if source is not None else None
+            if place is not None:
+                raise Error("stale", f"member '{self.names[i]}', '{place}': another one took its place after the wide model took it in; call refresh()")
+        self._look_at = _now() + _LOOK_PART * (time.thread_time() - begun)
 
     def _structured(self, results, tensors):
         program = self._program
@@ -147,7 +146,7 @@ class Wide(Fleet, torch.nn.Module):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "forward":  # another one in its place, as libraries do that hook into modules
-            self._direct = self._short = -1
+            self._direct = -1
         super().__setattr__(name, value)
 
     def _again(self, thrown, tensors):
@@ -200,7 +199,7 @@ class Wide(Fleet, torch.nn.Module):
         moves = axes(in_dims, kwargs_in_dims, *in_order((tuple(args), kwargs), self._program.in_spec))
         self._mapped = [move is not None for move in moves]
         self._moves = [move or 0 for move in moves] if any(moves) else None
-        self._direct = self._short = -1 if self._moves else self._direct
+        self._direct = -1 if self._moves else self._direct
         if self._few is not None:
             self._few = self._handle << 4 | sum(own << i for i, own in enumerate(self._mapped))
 
@@ -255,6 +254,7 @@ class Wide(Fleet, torch.nn.Module):
             return self._proof(self._example)
 
     def _proof(self, tensors):
+        self._look()
         self._prepare(tensors)
         found = []
         interruptible(lambda: found.extend(ops.prove(self._handle, tensors, self._mapped)), self._handle)
@@ -266,6 +266,7 @@ class Wide(Fleet, torch.nn.Module):
         Members are written as they were taken in, so that written buffers begin anew. The folder is written whole or not
         at all; what is there is only replaced if it is a bundle and `replace` is set.
         """
+        self._look()
         with translating():
             ops.write_bundle(self._handle, self._program.data, os.fspath(folder), replace)
 

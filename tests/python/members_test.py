@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 import threading
+import time
 import unittest
 import unittest.mock
 
@@ -200,17 +201,27 @@ class Members(unittest.TestCase):
         def layer(modules):
             modules[1][0] = copy.deepcopy(nets(9)[8][0])
 
-        for change in (fused, replaced, data, through_data, numpy, assigned, layer):
+        def no_layer(modules):
+            modules[1][1] = torch.nn.Identity()
+
+        def swapped(modules):
+            torch.utils.swap_tensors(modules[1][0].weight, torch.nn.Parameter(torch.randn_like(modules[1][0].weight)))
+
+        for change in (fused, replaced, data, through_data, numpy, assigned, layer, no_layer, swapped):
             with self.subTest(change.__name__):
                 modules = nets(3)
                 wide = widebench.compile(modules, X, config=FAST)
                 follows = widebench.compile(modules, X, config=widebench.Config.fast(stale="refresh"))
                 same_as_modules(self, wide, modules, X)
                 change(modules)
-                with self.assertRaises(widebench.Error) as caught:
-                    wide(X)
-                self.assertEqual(caught.exception.stage, "stale")
-                self.assertRegex(caught.exception.place, "member 'member[01]', tensor '")
+                for use in (wide, wide.verify, lambda _: wide.save_bundle("nowhere")):
+                    time.sleep(0.05)  # until it looks again
+                    with self.assertRaises(widebench.Error) as caught:
+                        use(X)
+                    self.assertEqual(caught.exception.stage, "stale")
+                    self.assertRegex(caught.exception.place, "member 'member[01]', ")
+                if change is no_layer:  # no member of this architecture any more
+                    continue
                 wide.refresh()
                 same_as_modules(self, wide, modules, X)
                 same_as_modules(self, wide, modules, X)
@@ -226,7 +237,21 @@ class Members(unittest.TestCase):
         gc.collect()
         self.assertTrue(torch.equal(wide(x), before))
         del modules[1][1]  # a part that nobody needs any more
+        time.sleep(0.05)
         self.assertTrue(torch.equal(wide(x), before))
+
+    def test_weights_that_are_only_moved_are_what_they_were(self):
+        modules = nets(3)
+        wide = widebench.compile(modules, X, config=FAST)
+        before = wide(X)
+        modules[1].share_memory()
+        time.sleep(0.05)
+        for _ in range(2):
+            self.assertTrue(torch.equal(wide(X), before))
+        with torch.no_grad():
+            modules[1][0].weight.mul_(2)
+        with self.assertRaisesRegex(widebench.Error, "refresh"):
+            wide(X)
 
     def test_one_of_many_tensors_is_noticed_in_a_few_calls(self):
         modules = [torch.nn.Sequential(*[torch.nn.Linear(4, 4) for _ in range(30)]).eval() for _ in range(3)]
@@ -236,6 +261,12 @@ class Members(unittest.TestCase):
         modules[2][17].bias.data.add_(1)
         with self.assertRaisesRegex(widebench.Error, "17.bias"):
             for _ in range(len(modules) * 60 // 64 + 1):
+                wide(x)
+        wide.refresh()
+        modules[0][9].bias.data.add_(1)
+        with self.assertRaisesRegex(widebench.Error, "9.bias"):
+            for _ in range(2 * len(modules)):  # a population, of which one is replaced at each turn
+                wide.replace(2, modules[2])
                 wide(x)
 
     def test_add_drop_replace(self):
