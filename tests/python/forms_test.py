@@ -182,7 +182,7 @@ class Forms(unittest.TestCase):
                     expected = torch.stack([module(x) for module in modules])
                     got = widebench.compile(modules, x, config=FAST, mode=mode)(x)
                     self.assertEqual(got.dtype, expected.dtype)
-                    torch.testing.assert_close(got, expected, **({"atol": 2 ** -7, "rtol": 2 ** -7} if expected.dtype == torch.bfloat16 else {}))
+                    torch.testing.assert_close(got, expected, equal_nan=True, **({"atol": 2 ** -7, "rtol": 2 ** -7} if expected.dtype == torch.bfloat16 else {}))
 
     def test_a_mask_keeps_nan(self):
         """Scores that a bool mask leaves out are NaN where they were NaN or infinite."""
