@@ -10,6 +10,11 @@ from ._library import ops
 from ._source import Source
 
 
+def _source_of(model):
+    """To be made before the weights are taken: what is replaced meanwhile is noticed."""
+    return Source(model) if isinstance(model, torch.nn.Module) else None
+
+
 class Fleet:
     """What `Wide` does with its members. A base class, so that each file is read at one go."""
 
@@ -122,9 +127,10 @@ class Fleet:
         """One more member, a module or a state dict, at the end. Plans of before are kept where they fit."""
         name = name or next(f"member{k}" for k in range(len(self), 2 * len(self) + 1) if f"member{k}" not in self.names)
         names = _members.names_of([*self.names, name], len(self) + 1)
+        source = _source_of(model)
         self._replace(names, [*range(len(self)), -1], [self._taken(model, name)])
         self.names = names
-        self._sources.append(self._source(model))
+        self._sources.append(source)
         if self._example is not None:
             self._example = [torch.cat([tensor, tensor[:1]]) if own else tensor for tensor, own in zip(self._example, self._mapped)]
 
@@ -143,11 +149,9 @@ class Fleet:
     def replace(self, member: int | str, model: torch.nn.Module | Mapping[str, torch.Tensor]) -> None:
         """Another module or state dict in the place of a member. Plans of before are kept where they fit."""
         i = self._index(member)
+        source = _source_of(model)
         self._replace(self.names, [-1 if k == i else k for k in range(len(self))], [self._taken(model, self.names[i])])
-        self._sources[i] = self._source(model)
-
-    def _source(self, model):
-        return Source(model) if isinstance(model, torch.nn.Module) else None
+        self._sources[i] = source
 
     def refresh(self) -> None:
         """Takes in the weights of the modules as they are now, by the plans that there are.
@@ -155,9 +159,10 @@ class Fleet:
         Members whose module is gone, or that came as a state dict, stay as they are.
         """
         models = [source() if source is not None else None for source in self._sources]
+        sources = [_source_of(model) or source for model, source in zip(models, self._sources)]
         brought = [self._taken(model, name) for model, name in zip(models, self.names) if model is not None]
         self._replace(self.names, [k if model is None else -1 for k, model in enumerate(models)], brought)
-        self._sources = [self._source(model) or source for model, source in zip(models, self._sources)]
+        self._sources = sources
 
     def unpack(self) -> list[torch.nn.Module]:
         """N modules of the members' class, with copies of their weights and buffers.

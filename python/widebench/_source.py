@@ -1,7 +1,17 @@
 """Where a member came from: a module that its user keeps and goes on working with."""
 import weakref
 
-from ._members import same_numbers
+import torch
+
+# The library refers to the storages that it watches, so that no other one gets their number.
+_storage_of = getattr(torch._C, "_storage_id", torch.Tensor.data_ptr)
+
+
+def _place(tensor):
+    """Which tensor and which memory; None of one that stands there for a while only, a fake one of torch.export say."""
+    if type(tensor) not in (torch.nn.Parameter, torch.Tensor):
+        return None
+    return id(tensor), _storage_of(tensor) if torch._C._has_storage(tensor) else 0
 
 
 class Source:
@@ -11,7 +21,7 @@ class Source:
     def __init__(self, module):
         self._module = weakref.ref(module)
         self._parts = [(name, weakref.ref(part),
-                        {key: (id(tensor), tensor.data_ptr()) for key, tensor in part._parameters.items() if tensor is not None},
+                        {key: _place(tensor) for key, tensor in part._parameters.items() if tensor is not None},
                         {key: weakref.ref(child) for key, child in part._modules.items() if child is not None})
                        for name, part in module.named_modules()]
 
@@ -19,11 +29,10 @@ class Source:
         """The module; None once it is gone."""
         return self._module()
 
-    def replaced(self, taken):
+    def replaced(self):
         """The name of a parameter or a part in whose place the module has another one; None where there is none.
 
-        What was taken away is not replaced, nor is what only lies elsewhere, as in shared memory: ``taken()`` gives the numbers that
-        the wide model has.
+        A part that was taken away was not replaced: who needs it no more may delete it.
         """
         if self() is None:
             return None
@@ -32,16 +41,11 @@ class Source:
             if part is None:  # what took its place, if anything, is found with its parent
                 continue
             now = part._parameters
-            for key, place in parameters.items():
+            for key, was in parameters.items():
                 tensor = now.get(key)
-                if tensor is None:
-                    continue
-                there = (id(tensor), tensor.data_ptr())
-                if there != place:
-                    full = f"{name}.{key}" if name else key
-                    if there[0] != place[0] or full not in (own := taken()) or not same_numbers(own[full], tensor.detach()):
-                        return full
-                    parameters[key] = there
+                place = None if tensor is None else _place(tensor)
+                if place != was and was is not None and (tensor is None or place is not None):
+                    return f"{name}.{key}" if name else key
             now = part._modules
             for key, child in children.items():
                 if now.get(key) is not None and now[key] is not child():

@@ -1,5 +1,4 @@
 """The module `Wide`: N members as one."""
-import functools
 import os
 import time
 import weakref
@@ -27,7 +26,7 @@ _forward = ops.forward.default
 _forward_few = ops.forward_few.default._op
 _MOST_TRIES = 20
 _now = time.perf_counter
-_LOOK_PART = 100  # of the time, one in so many parts is for looking
+_LOOK_PART, _LONGEST = 100, 0.5  # of the time, one in so many parts is for looking; seconds between looks
 _under_dynamo = torch.compiler.is_dynamo_compiling
 
 
@@ -130,13 +129,13 @@ class Wide(Fleet, torch.nn.Module):
             return self._again(error, tensors)
 
     def _look(self):
-        """Refuses where a module has another parameter or part than was taken in. The next call looks again after so long that it does not show."""
+        """Refuses where a module has another parameter or part than was taken in. Calls look again after so long that it does not show."""
         self._look_at, begun = 0.0, time.thread_time()
-        for i, source in enumerate(self._sources):
-            place = source.replaced(functools.partial(self._tensors, i)) if source is not None else None
+        for name, source in zip(self.names, self._sources):
+            place = source.replaced() if source is not None else None
             if place is not None:
-                raise Error("stale", f"member '{self.names[i]}', '{place}': another one took its place after the wide model took it in; call refresh()")
-        self._look_at = _now() + _LOOK_PART * (time.thread_time() - begun)
+                raise Error("stale", f"member '{name}', '{place}': another one took its place after the wide model took it in; call refresh()")
+        self._look_at = _now() + min(_LOOK_PART * (time.thread_time() - begun), _LONGEST)
 
     def _structured(self, results, tensors):
         program = self._program

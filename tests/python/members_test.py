@@ -10,6 +10,7 @@ import unittest
 import unittest.mock
 
 from support import close, net, nets, same_as_modules, torch, widebench
+from torch.nn.utils import prune
 from widebench import _architecture
 from widebench._library import ops
 
@@ -189,6 +190,16 @@ class Members(unittest.TestCase):
         def data(modules):
             modules[1][0].weight.data = torch.randn_like(modules[1][0].weight)
 
+        def twice(modules):  # in memory that may have been the first one's
+            for _ in range(2):
+                modules[1][0].weight.data = modules[1][0].weight.data - 0.01
+
+        def pruned(modules):
+            prune.l1_unstructured(modules[1][0], "weight", 0.5)
+
+        def sparse(modules):
+            modules[1][0].weight = torch.nn.Parameter(modules[1][0].weight.detach().to_sparse())
+
         def through_data(modules):
             modules[1][0].weight.data.mul_(2)
 
@@ -207,7 +218,7 @@ class Members(unittest.TestCase):
         def swapped(modules):
             torch.utils.swap_tensors(modules[1][0].weight, torch.nn.Parameter(torch.randn_like(modules[1][0].weight)))
 
-        for change in (fused, replaced, data, through_data, numpy, assigned, layer, no_layer, swapped):
+        for change in (fused, replaced, data, twice, pruned, sparse, through_data, numpy, assigned, layer, no_layer, swapped):
             with self.subTest(change.__name__):
                 modules = nets(3)
                 wide = widebench.compile(modules, X, config=FAST)
@@ -220,12 +231,33 @@ class Members(unittest.TestCase):
                         use(X)
                     self.assertEqual(caught.exception.stage, "stale")
                     self.assertRegex(caught.exception.place, "member 'member[01]', ")
-                if change is no_layer:  # no member of this architecture any more
+                if change in (no_layer, pruned, sparse):  # no member of this architecture any more
                     continue
                 wide.refresh()
                 same_as_modules(self, wide, modules, X)
                 same_as_modules(self, wide, modules, X)
                 same_as_modules(self, follows, modules, X)
+
+    def test_calls_beside_an_export_of_the_members(self):
+        modules = nets(3)
+        wide = widebench.compile(modules, X, config=FAST)
+        expected, wrong, done = wide(X), [], threading.Event()
+
+        def call():
+            while not done.is_set():
+                wide._look_at = 0.0
+                try:
+                    if not torch.equal(wide(X), expected):
+                        wrong.append("numbers")
+                except Exception as error:
+                    wrong.append(repr(error))
+
+        caller = threading.Thread(target=call)
+        caller.start()
+        widebench.compile(modules, X[:3], config=FAST)
+        done.set()
+        caller.join()
+        self.assertEqual(wrong[:1], [])
 
     def test_modules_may_go_and_shared_parameters_stay(self):
         shared = torch.nn.Linear(4, 4)
