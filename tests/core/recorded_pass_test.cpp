@@ -252,8 +252,7 @@ TEST(RecordedPass, KeepsWrittenBuffers) {
   options.plan->schedule = {1, 1, 0};
   for (auto& node : options.plan->nodes) node.strategy = kAloneStrategy;
   auto apart = wide_model(architecture, kMembers, options);
-  for (int pass = 0; pass < 4; ++pass)
-    plain.forward(inputs), together.forward(inputs), apart.forward(inputs);
+  for (int pass = 0; pass < 4; ++pass) plain.forward(inputs), together.forward(inputs), apart.forward(inputs);
   ASSERT_FALSE(plain.buffers().empty());
   for (auto* model : {&together, &apart}) {
     ASSERT_TRUE(recorded(*model, inputs).is_recorded());
