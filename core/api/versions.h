@@ -47,10 +47,11 @@ class Versions {
       if (auto text = said(one); !text.empty()) return text;
     }
     for (std::size_t i = 0; i < std::min(watched_.size(), kSampled); ++i) {
-      next_ = next_ + 1 < watched_.size() ? next_ + 1 : 0;
       const auto& one = watched_[next_];
-      if (one.sample.is_as_it_was()) continue;
-      if (auto text = said(one); !text.empty()) return text;
+      if (!one.sample.is_as_it_was()) {
+        if (auto text = said(one); !text.empty()) return text;  // and the next look begins with it
+      }
+      next_ = next_ + 1 < watched_.size() ? next_ + 1 : 0;
     }
     return {};
   }

@@ -161,7 +161,7 @@ class Forms(unittest.TestCase):
             "a source is a target": (lambda y, w, b: along(lambda z: [z[0], z[1]], lambda z: [z[2], z[0]])(y), (5,)),
             "a named source is a target": (lambda y, w, b: named(y), (5,)),
             "targets overlap": (lambda y, w, b: along(lambda z: [z[0:2], z[1:3]], lambda z: [torch.ones(2, 6), torch.ones(2, 6)])(y), (5,)),
-            "sum into float32": (lambda y, w, b: torch.sum(y.half() * 30000, -1, out=torch.empty(4)), (5,)),
+            "sum into float32": (lambda y, w, b: torch.sum(y.half().clamp(-2, 2) * 30000, -1, out=torch.empty(4)), (5,)),
             "sum into integers": (lambda y, w, b: torch.cumsum(y * 3, -1, out=torch.empty(4, 6, dtype=torch.int64)), (5,)),
             "norm of 16 bits by float32": (lambda y, w, b: functional.layer_norm(y.bfloat16(), (6,), w[0], w[1]), (5,)),
         }
@@ -182,7 +182,7 @@ class Forms(unittest.TestCase):
                     expected = torch.stack([module(x) for module in modules])
                     got = widebench.compile(modules, x, config=FAST, mode=mode)(x)
                     self.assertEqual(got.dtype, expected.dtype)
-                    torch.testing.assert_close(got, expected, equal_nan=True, **({"atol": 2 ** -7, "rtol": 2 ** -7} if expected.dtype == torch.bfloat16 else {}))
+                    torch.testing.assert_close(got, expected, **({"atol": 2 ** -7, "rtol": 2 ** -7} if expected.dtype == torch.bfloat16 else {}))
 
     def test_a_mask_keeps_nan(self):
         """Scores that a bool mask leaves out are NaN where they were NaN or infinite."""
