@@ -116,7 +116,7 @@ bool WideModel::is_last(std::span<const ModelInput> inputs) const {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto& seen = last_.inputs[i];
     if (inputs[i].mapped != seen.mapped || inputs[i].tensor.scalar_type() != seen.dtype ||
-        inputs[i].tensor.sizes() != at::IntArrayRef(seen.shape))
+        inputs[i].tensor.layout() != at::kStrided || inputs[i].tensor.sizes() != at::IntArrayRef(seen.shape))
       return false;
   }
   return true;

@@ -297,6 +297,8 @@ void check_input(const Graph& graph, const GraphInput& input, const at::Tensor& 
                  const std::string& who) {
   const auto& value = graph.values[static_cast<std::size_t>(input.value)];
   if (!value.type) return;
+  if (tensor.layout() != at::kStrided || tensor.is_nested() || tensor.is_quantized())
+    throw Error("run", who + " is sparse, nested or quantized; give a dense tensor");
   const auto& sizes = value.type->sizes;
   if (tensor.scalar_type() != value.type->dtype) {
     throw Error("run", who + " is " + dtype_name(tensor.scalar_type()) + ", the model wants " +

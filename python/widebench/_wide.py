@@ -152,6 +152,8 @@ class Wide(Fleet, torch.nn.Module):
         """The call, once what `thrown` says is made good: there is no build yet, or weights were written."""
         for _ in range(_MOST_TRIES):  # other threads may write, refresh or replace meanwhile
             error = thrown if isinstance(thrown, Error) else translated(thrown)
+            if error is None and isinstance(thrown, NotImplementedError):  # PyTorch's dispatcher, of other kinds of tensors
+                raise Error("run", "an input is no dense tensor, or is one of another library; give a dense torch.Tensor", "inputs") from thrown
             if error is None:
                 raise thrown
             if error.stage == "stale" and self.config.stale == "refresh":
@@ -253,11 +255,25 @@ class Wide(Fleet, torch.nn.Module):
             return self._proof(self._example)
 
     def _proof(self, tensors):
-        self._look()
-        self._prepare(tensors)
-        found = []
-        interruptible(lambda: found.extend(ops.prove(self._handle, tensors, self._mapped)), self._handle)
-        return Proof.of(*found)
+        def prove():
+            self._prepare(tensors)
+            found = []
+            interruptible(lambda: found.extend(ops.prove(self._handle, tensors, self._mapped)), self._handle)
+            return Proof.of(*found)
+        return self._of_weights_as_they_are(prove)
+
+    def _of_weights_as_they_are(self, body):
+        """What `body` gives; where weights were written, that is refused, or they are taken in first, as for a call."""
+        for _ in range(_MOST_TRIES):
+            try:
+                self._look()
+                return body()
+            except Error as error:
+                if error.stage != "stale" or self.config.stale != "refresh":
+                    raise
+                stale = error
+            self.refresh()
+        raise stale
 
     def save_bundle(self, folder: str | os.PathLike[str], *, replace: bool = False) -> None:
         """Writes members, plans and compiled code of all shapes that were built as a folder for `from_bundle`.
@@ -265,9 +281,10 @@ class Wide(Fleet, torch.nn.Module):
         Members are written as they were taken in, so that written buffers begin anew. The folder is written whole or not
         at all; what is there is only replaced if it is a bundle and `replace` is set.
         """
-        self._look()
-        with translating():
-            ops.write_bundle(self._handle, self._program.data, os.fspath(folder), replace)
+        def write():
+            with translating():
+                ops.write_bundle(self._handle, self._program.data, os.fspath(folder), replace)
+        self._of_weights_as_they_are(write)
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What runs wide and how, as an `Explanation` with ``text``, ``rows`` and, in a notebook, a table."""

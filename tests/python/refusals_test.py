@@ -6,6 +6,7 @@ import functools
 import pickle
 import tempfile
 import unittest
+import warnings
 
 from support import net, nets, same_as_modules, torch, widebench
 
@@ -176,6 +177,16 @@ class Refusals(unittest.TestCase):
         self.refused("run", ["input.0"], wide, X.double())
         mapped = widebench.compile(nets(3), X, in_dims=0, config=FAST)
         self.refused("run", ["4 members", "3"], mapped, torch.randn(4, 8, 16))
+
+    def test_inputs_that_are_not_dense(self):
+        wide = widebench.compile(nets(2), X, config=FAST)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # some kinds are prototypes
+            for kind in (X.to_sparse(), X.to_sparse_csr(), X.to_mkldnn(), torch.nested.nested_tensor([X[:3], X]),
+                         torch.nested.nested_tensor([X[:3], X], layout=torch.jagged)):
+                for _ in range(2):
+                    self.refused("run", ["dense"], wide, kind)
+                    wide(X)
 
     def test_what_export_refuses(self):
         class Branch(torch.nn.Module):

@@ -1,6 +1,7 @@
 """Weights that change after a wide model took them in: what is noticed, and what is no change."""
 import copy
 import gc
+import tempfile
 import threading
 import time
 import unittest
@@ -156,6 +157,22 @@ class Stale(unittest.TestCase):
             for _ in range(2 * len(modules)):  # a population, of which one is replaced at each turn
                 wide.replace(2, modules[2])
                 wide(x)
+
+    def test_all_that_uses_weights_refreshes_them_where_that_is_asked_for(self):
+        modules = nets(2)
+        with tempfile.TemporaryDirectory() as folder:
+            for config, refused in ((widebench.Config.fast(stale="refresh"), False), (widebench.Config.fast(), True)):
+                wide = widebench.compile(modules, X, config=config)
+                for name, use in (("verify", lambda: self.assertTrue(wide.verify())), ("bundle", lambda: wide.save_bundle(f"{folder}/b", replace=True))):
+                    with self.subTest(name, refused=refused), torch.no_grad():
+                        modules[1].get_parameter("0.weight").mul_(1.5)
+                        if refused:
+                            self.assertRaisesRegex(widebench.Error, "refresh", use)
+                            continue
+                        use()
+                        self.assertTrue(torch.equal(wide.state_dict(1)["0.weight"], modules[1].get_parameter("0.weight")))
+                if not refused:
+                    same_as_modules(self, widebench.from_bundle(f"{folder}/b"), modules, X)
 
 
 if __name__ == "__main__":
