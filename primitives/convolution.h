@@ -33,6 +33,15 @@ inline std::vector<std::int64_t> per_axis(const Call& call, std::size_t index) {
   return values;
 }
 
+/// Of the weights, which oneDNN brings into its own order in every pass, in nanoseconds.
+inline double reordering_cost(const Call& call) {
+  const auto& weight = *call.operand_at(kW);
+  if (!weight.fixed || weight.type.dtype != at::kFloat)
+    return 0;  // else nothing is packed before a pass either
+  const auto bytes = weight.type.bytes() * (weight.mapped ? call.members : 1);
+  return 2 * static_cast<double>(bytes) * kNanosecondsPerByte;
+}
+
 /// x and y in `layout`, weights and bias folded into their first axis; what is shared is repeated.
 inline Offer packed_offer(const Call& call, Layout layout, double flops) {
   auto one = uniform_offer(call, layout);
@@ -41,7 +50,7 @@ inline Offer packed_offer(const Call& call, Layout layout, double flops) {
       one.operands[*operand] = index == kX ? layout : Layout::kFolded;
   }
   if (is_last(layout)) one.operands[*call.operand_of(kW)] = Layout::kFoldedLast;
-  one.cost = kernel_cost(total_bytes(call), flops);
+  one.cost = kernel_cost(total_bytes(call), flops) + reordering_cost(call);
   return one;
 }
 
@@ -119,6 +128,9 @@ inline at::Tensor channels_last(const ConstantPart& weights) {
   return all.flatten(0, 1);
 }
 
+/// Bytes of all members' weights; where they are more, packing them is worth some time to take less memory.
+inline constexpr std::int64_t kMuchWeight = 16 << 20;
+
 inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::ConvolutionSizes sizes) {
   const auto form = prepacked_form(call);
   if (form == Prepacked::kPacked) sizes.groups *= call.members;
@@ -133,6 +145,11 @@ inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::C
     }
     purpose.append("; ").append(std::to_string(sizes.groups));
     ready = shared_whole_constant(constant, purpose, [&] {
+      if (form == Prepacked::kPacked && call.operand_at(kW)->type.bytes() * call.members > kMuchWeight) {
+        const auto of_member = [&](std::int64_t member) { return constant.member(member); };
+        if (auto packed = kernels::prepack_members(sizes, call.members, of_member, input); packed.defined())
+          return packed;
+      }
       return kernels::prepack(sizes, is_mapped(call, kW) ? channels_last(constant) : constant.tensor(),
                               input);
     });

@@ -4,7 +4,16 @@
 #include <ATen/Context.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <cstring>
 #include <optional>
+
+#include "core/aten/pages.h"
+
+// libtorch has them, and no header of its packages: another one may lack them.
+namespace at::native {
+[[gnu::weak]] void* data_ptr_from_mkldnn(const Tensor& packed);
+[[gnu::weak]] std::int64_t nbytes_from_mkldnn(const Tensor& packed);
+}  // namespace at::native
 
 namespace wide::kernels {
 namespace {
@@ -31,7 +40,63 @@ auto operator_called(const char* name) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
+// Weights of `members` of which each has `sizes`, in the order that prepack() reads: channels innermost.
+at::Tensor unset_weights(std::int64_t members, at::IntArrayRef sizes, const at::TensorOptions& options) {
+  auto turned = sizes.vec();
+  turned.push_back(turned[1]);
+  turned.erase(turned.begin() + 1);
+  turned.insert(turned.begin(), members);
+  return empty_in_pages(turned, options).movedim(-1, 2);
+}
+
+struct Packed {
+  explicit Packed(at::Tensor of)
+      : tensor(std::move(of)),
+        data(static_cast<char*>(at::native::data_ptr_from_mkldnn(tensor))),
+        bytes(static_cast<std::size_t>(at::native::nbytes_from_mkldnn(tensor))) {}
+  at::Tensor tensor;
+  char* data;
+  std::size_t bytes;
+};
+
 }  // namespace
+
+at::Tensor prepack_members(const ConvolutionSizes& sizes, std::int64_t members,
+                           const std::function<at::Tensor(std::int64_t)>& weights_of,
+                           const std::vector<std::int64_t>& input) {
+  if (!at::native::data_ptr_from_mkldnn || !at::native::nbytes_from_mkldnn || members < 3) return {};
+  const auto first = weights_of(0);
+  // Each is packed as the first of two, which are groups as they are in the whole.
+  auto sizes_of_two = sizes;
+  sizes_of_two.groups = sizes.groups / members * 2;
+  auto input_of_two = input;
+  input_of_two[1] = input[1] / members * 2;
+  const auto two = unset_weights(2, first.sizes(), first.options());
+  const auto packed = [&](const at::Tensor& w) {
+    two.select(0, 0).copy_(w);
+    return Packed(prepack(sizes_of_two, two.flatten(0, 1), input_of_two));
+  };
+  // What is known of the last member's place and order holds for all, which are alike. Pages of the others
+  // that nobody writes take no memory.
+  const auto numbers = at::arange(1, first.numel() + 1, first.options()).view(first.sizes());
+  auto given = unset_weights(members, first.sizes(), first.options());
+  given.select(0, members - 1).copy_(numbers);
+  const Packed whole(prepack(sizes, given.flatten(0, 1), input));
+  given.reset();
+  {
+    const auto last = packed(numbers);
+    const auto one = last.bytes / 2;
+    const auto count = static_cast<std::size_t>(members);
+    if (whole.bytes != count * one || std::memcmp(whole.data + (count - 1) * one, last.data, one) != 0)
+      return {};
+  }
+  for (std::int64_t i = 0; i < members; ++i) {
+    const auto own = packed(i == 0 ? first : weights_of(i));
+    const auto one = own.bytes / 2;
+    std::memcpy(whole.data + static_cast<std::size_t>(i) * one, own.data, one);
+  }
+  return whole.tensor;
+}
 
 std::string prepacking_refusal(bool transposed) {
   auto& dispatcher = c10::Dispatcher::singleton();

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,13 @@ std::string prepacking_refusal(bool transposed);
 /// `input`; opaque.
 at::Tensor prepack(const ConvolutionSizes& sizes, const at::Tensor& w,
                    const std::vector<std::int64_t>& input);
+
+/// prepack() of the weights of `members` one behind the other, where `sizes` are of all of them as groups of
+/// one convolution, in the memory of three members' weights besides the result. Undefined where that is not
+/// known to be what oneDNN reads.
+at::Tensor prepack_members(const ConvolutionSizes& sizes, std::int64_t members,
+                           const std::function<at::Tensor(std::int64_t)>& weights_of,
+                           const std::vector<std::int64_t>& input);
 
 /// conv(x, w) + bias: x [B, Ci, …], images or volumes, of the shape told; `packed` by prepack(); bias [Co] or
 /// undefined. The result has channels innermost. Not differentiable.
