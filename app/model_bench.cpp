@@ -285,7 +285,7 @@ class ModelBench final : public gui::Bench {
         if (error.worst.empty() || !(difference.max_abs <= error.max_abs)) {
           error.max_abs = difference.max_abs;
           error.max_rel = difference.max_rel;
-          error.tolerance = bound.absolute;
+          error.tolerance = difference.allowed;
           error.worst = "output " + std::to_string(k) + " " + difference.text;
         }
       }

@@ -92,13 +92,12 @@ PassTally::PassTally(std::string what, WideModel& model, std::span<const ModelIn
 void PassTally::add_output(ConditionedCompare& conditioned, std::span<const ModelInput> inputs,
                            std::size_t member, std::size_t output, const at::Tensor& got,
                            const at::Tensor& own) {
-  auto bound = tolerance(own.scalar_type(), depth_, magnitude(own));
-  bound = {kSlack * bound.relative, kSlack * bound.absolute};
+  auto bound = tolerance(own.scalar_type(), depth_, magnitude(own)).times(kSlack);
   auto difference = conditioned.output(output, got, own, bound);
   if (!difference.agrees && std::isfinite(difference.max_abs) && !drawn_[output] && own.is_floating_point()) {
     // Rounding that the member alone already shows may be met by wide too.
     if (const auto exact = run_double(model_, static_cast<std::int64_t>(member), inputs)) {
-      const auto error = compare((*exact)[output].to(own.scalar_type()), own, {0, 0}).max_abs;
+      const auto error = compare((*exact)[output].to(own.scalar_type()), own, {0, 0, true}).max_by_size;
       if (std::isfinite(error)) bound.absolute = std::max(bound.absolute, kSlack * error);
       difference = compare(got, own, bound);
     }
@@ -108,7 +107,7 @@ void PassTally::add_output(ConditionedCompare& conditioned, std::span<const Mode
   if (worse || larger || check_.text.empty()) {
     check_.member = model_.member_list()[member].name;
     check_.max_abs_err = difference.max_abs;
-    check_.tolerance = bound.absolute;
+    check_.tolerance = difference.allowed;
     check_.text = "member " + check_.member + ", output " + std::to_string(output) + ", " + difference.text;
   }
   if (std::isnan(difference.max_rel) || difference.max_rel > check_.max_rel_err)

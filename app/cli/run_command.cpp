@@ -53,7 +53,7 @@ int report(const Context& context, const WideModel& model, const Coverage& cover
     if (one.difference.agrees) continue;
     context.err << fmt::format(
         "mismatch: member {}, output {}, {} (allowed: {:.3g} + {:.3g} x |expected|, by {})\n", one.member,
-        one.output, one.difference.text, one.tolerance.absolute, one.tolerance.relative, one.precision);
+        one.output, one.difference.text, one.difference.allowed, one.tolerance.relative, one.precision);
   }
   if (wrong > 0) {
     context.err << fmt::format("error: {} of {} outputs are not as expected\n", wrong, expectations.size());

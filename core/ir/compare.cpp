@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "core/aten/torch_bridge.h"
 
@@ -26,6 +27,61 @@ at::Tensor as_double(at::Tensor tensor) {
   if (tensor.is_complex()) tensor = at::view_as_real(tensor.to(at::kComplexDouble));
   return tensor.to(at::kDouble).contiguous();
 }
+
+// Numbers fall into groups of sizes with nothing between them. What is computed with a large number shows its
+// rounding in a continuum of sizes; a group apart is of another make.
+class SizeGroups {
+ public:
+  SizeGroups(const double* values, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (values[i] == 0 || !std::isfinite(values[i])) continue;
+      auto& one = largest_[bucket(values[i])];
+      one.top = std::max(one.top, std::abs(values[i]));
+      ++one.count;
+    }
+    // From the largest down; each bucket gets the largest of its group.
+    std::int64_t below = 0;
+    for (const auto& one : largest_) below += one.count;
+    double top = 0;
+    int empty = 0;
+    for (auto one = largest_.rbegin(); one != largest_.rend(); ++one) {
+      if (one->count == 0) {
+        ++empty;
+        continue;
+      }
+      if (empty >= kGap && below >= kFewest) top = 0;
+      if (top == 0) top = one->top;
+      top_ = std::max(top_, top);
+      below -= one->count, empty = 0;
+      least_ = one->top = top;
+    }
+  }
+
+  /// How much smaller than the largest of all the largest number of the value's group is. A zero is of the
+  /// smallest group.
+  double share(double value) const {
+    if (top_ == 0 || !std::isfinite(value)) return 1;
+    return (value == 0 ? least_ : largest_[bucket(value)].top) / top_;
+  }
+
+ private:
+  static constexpr int kGap = 7;                     // powers of two
+  static constexpr std::int64_t kFewest = 4;         // less are below a gap by chance
+  static constexpr int kLeast = -1080, kAll = 2110;  // exponents of float64
+
+  static std::size_t bucket(double value) {
+    int exponent = 0;
+    std::frexp(value, &exponent);
+    return static_cast<std::size_t>(exponent - kLeast);
+  }
+
+  struct Bucket {
+    double top = 0;
+    std::int64_t count = 0;
+  };
+  std::array<Bucket, kAll> largest_{};
+  double top_ = 0, least_ = 0;
+};
 
 std::vector<std::int64_t> unravel(std::int64_t flat, at::IntArrayRef shape) {
   std::vector<std::int64_t> index(shape.size());
@@ -59,7 +115,7 @@ Tolerance tolerance(at::ScalarType dtype, std::int64_t depth, double scale) {
   const double factor = dtype == at::kHalf || dtype == at::kBFloat16 ? 4 : 16;
   const double bound =
       factor * epsilon(dtype) * std::sqrt(static_cast<double>(std::max<std::int64_t>(depth, 1)));
-  return {bound, bound * scale};
+  return {bound, bound * scale, /*by_size=*/true};
 }
 
 Tolerance tolerance(const Precision& precision, double scale) {
@@ -144,19 +200,25 @@ Difference compare(const at::Tensor& got, const at::Tensor& expected, const Tole
     return result;
   }
   if (got.numel() == 0) return result;
+  result.any_number = true;
   const auto a = as_double(got), b = as_double(expected);
   const auto* x = a.const_data_ptr<double>();
   const auto* y = b.const_data_ptr<double>();
   const auto allowed = more.defined() ? as_double(more) : at::Tensor();
   const auto* extra = allowed.defined() ? allowed.const_data_ptr<double>() : nullptr;
   const std::int64_t parts = expected.is_complex() ? 2 : 1;
+  std::optional<SizeGroups> groups;
+  if (tolerance.by_size) groups.emplace(y, b.numel());
   std::int64_t worst = 0;
   double worst_excess = -std::numeric_limits<double>::infinity();
   bool odd = false;
   for (std::int64_t i = 0; i < a.numel(); ++i) {
     double difference = std::abs(x[i] - y[i]), excess = 0;
+    const double share = groups ? groups->share(y[i]) : 1;
     if (std::isfinite(x[i]) && std::isfinite(y[i])) {
-      excess = difference - (tolerance.absolute + tolerance.relative * std::abs(y[i]));
+      result.any_finite = true;
+      excess = difference - (tolerance.absolute * share + tolerance.relative * std::abs(y[i]));
+      result.max_by_size = std::max(result.max_by_size, difference / share);
       if (extra) excess -= extra[i / parts];
       result.max_abs = std::max(result.max_abs, difference);
       if (y[i] != 0) result.max_rel = std::max(result.max_rel, difference / std::abs(y[i]));
@@ -170,6 +232,7 @@ Difference compare(const at::Tensor& got, const at::Tensor& expected, const Tole
     if (excess > worst_excess) {
       worst_excess = excess;
       worst = i;
+      result.allowed = tolerance.absolute * share;
     }
   }
   if (odd) result.max_abs = result.max_rel = std::numeric_limits<double>::quiet_NaN();

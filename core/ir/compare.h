@@ -15,10 +15,15 @@ namespace wide {
 struct Tolerance {
   double relative = 0;
   double absolute = 0;
+  /// `absolute` is what the largest numbers may differ by. Others that are a hundred times smaller and more,
+  /// with none between (a score beside -1e9, which masks), may differ by as much less.
+  bool by_size = false;
+
+  Tolerance times(double factor) const { return {factor * relative, factor * absolute, by_size}; }
 };
 
 /// What rounding may do to outputs of type `dtype` after `depth` operations in a row, relative to the largest
-/// magnitude `scale` of the expected tensor. Integers and bools: exact.
+/// magnitude `scale` of the expected tensor, by size. Integers and bools: exact.
 Tolerance tolerance(at::ScalarType dtype, std::int64_t depth, double scale);
 struct Precision;
 /// The same for an output of that precision.
@@ -52,6 +57,10 @@ struct Difference {
   double max_abs = 0;  ///< over elements that are finite on both sides; NaN when a NaN or infinity
                        ///< stands on one side only
   double max_rel = 0;
+  double max_by_size = 0;  ///< the least `absolute` of a tolerance by size, and nothing else, that allows all
+  double allowed = 0;      ///< the absolute part of what the worst element may differ by
+  bool any_number = false;          ///< there are elements
+  bool any_finite = false;          ///< some are finite on both sides
   std::vector<std::int64_t> worst;  ///< index of the worst element that disagrees, or of max_abs
   std::string text;                 ///< "at [3, 1]: got 1.5, expected 1.25"
 };

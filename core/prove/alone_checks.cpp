@@ -18,7 +18,7 @@ at::Tensor usable_reference(const at::Tensor& own, const at::Tensor& reference, 
   if (!reference.defined() || !(own.is_floating_point() || own.is_complex())) return {};
   if (own.sizes() != reference.sizes()) return {};
   const auto exact = at::where(at::isfinite(own), reference, own.to(reference.scalar_type()));
-  const Tolerance most{kMostRounding * bound.relative, kMostRounding * bound.absolute};
+  const auto most = bound.times(kMostRounding);
   const auto difference = compare(exact.to(own.scalar_type()), own, most);
   return difference.agrees && std::isfinite(difference.max_abs) ? exact : at::Tensor();
 }
@@ -53,12 +53,12 @@ void AloneChecks::run(std::int64_t i, const std::map<std::string, at::Tensor>& w
       const auto before = model_.member_list()[index].tensors.at(fqn).to(expected.device());
       auto difference = compare(before, expected, {0, 0});
       difference.agrees = same_bits(before, expected);
-      buffers_.add(index, place++, difference, 0);
+      buffers_.add(index, place++, difference);
       continue;
     }
     const auto bound = tolerance(expected.scalar_type(), depth_, magnitude(expected));
     const auto difference = conditioned.buffer(fqn, written->second.select(0, i), expected, bound);
-    buffers_.add(index, place++, difference, bound.absolute);
+    buffers_.add(index, place++, difference);
   }
 }
 
@@ -77,14 +77,14 @@ void AloneChecks::compare_output(std::size_t member, std::size_t place, const at
   const auto exact = usable_reference(own, reference, bound);
   if (exact.defined()) {
     // Rounding that the member alone already shows may be met by wide too; also what its dtype cannot hold.
-    const auto shown = compare(own.to(exact.scalar_type()), exact, {0, 0}).max_abs;
+    const auto shown = compare(own.to(exact.scalar_type()), exact, {0, 0, true}).max_by_size;
     bound.absolute = std::max(bound.absolute, 4 * shown);
   }
-  own_.add(member, place, conditioned.output(place, got, own, bound), bound.absolute, by);
+  own_.add(member, place, conditioned.output(place, got, own, bound), by);
   if (!exact.defined()) return;
-  const Tolerance twice{2 * bound.relative, 2 * bound.absolute};
+  const auto twice = bound.times(2);
   const auto wide = at::where(at::isfinite(own), got.to(exact.scalar_type()), exact);
-  error_.add(member, place, conditioned.output(place, wide, exact, twice), twice.absolute, by);
+  error_.add(member, place, conditioned.output(place, wide, exact, twice), by);
 }
 
 }  // namespace wide

@@ -34,20 +34,22 @@ std::vector<at::Tensor> tensors_of(const std::vector<c10::IValue>& values) {
   return tensors;
 }
 
-void CheckBuilder::add(std::size_t member, std::size_t output, const Difference& difference, double bound,
+void CheckBuilder::add(std::size_t member, std::size_t output, const Difference& difference,
                        const std::string& by) {
   const bool worse = !difference.agrees && check_.passed;
   const bool larger = difference.agrees == check_.passed && !(difference.max_abs <= check_.max_abs);
   if (worse || larger || check_.text.empty()) {
     check_.member = model_.member_list()[member].name;
     check_.max_abs = difference.max_abs;
-    check_.tolerance = bound;
+    check_.tolerance = difference.allowed;
     check_.text =
         "member " + check_.member + ", output " + std::to_string(output) + ", " + difference.text + by;
   }
   if (std::isnan(difference.max_rel) || difference.max_rel > check_.max_rel)
     check_.max_rel = difference.max_rel;
   check_.passed = check_.passed && difference.agrees;
+  any_number_ = any_number_ || difference.any_number;
+  any_finite_ = any_finite_ || difference.any_finite;
 }
 
 }  // namespace wide

@@ -24,13 +24,15 @@ class CheckBuilder {
  public:
   CheckBuilder(std::string what, const WideModel& model) : model_(model) { check_.what = std::move(what); }
 
-  void add(std::size_t member, std::size_t output, const Difference& difference, double bound,
-           const std::string& by = "");
+  void add(std::size_t member, std::size_t output, const Difference& difference, const std::string& by = "");
+  /// Something was compared, and no number of it was finite.
+  bool is_empty() const { return any_number_ && !any_finite_; }
   ProofCheck take() { return std::move(check_); }
 
  private:
   const WideModel& model_;
   ProofCheck check_;
+  bool any_number_ = false, any_finite_ = false;
 };
 
 }  // namespace wide

@@ -70,7 +70,7 @@ ProofCheck unchanged_but(const std::string& what, const WideModel& model, const 
         bound = steadiness.rounding(before[i][k], k);
         difference = compare(after[i][k], before[i][k], bound);
       }
-      builder.add(i, k, difference, bound.absolute);
+      builder.add(i, k, difference);
     }
   }
   return builder.take();
@@ -130,9 +130,8 @@ void add_own_run(CheckBuilder& builder, WideModel& model, std::span<const ModelI
   ConditionedCompare compare(model, static_cast<std::int64_t>(member), inputs);
   for (std::size_t k = 0; k < own.size(); ++k) {
     if (!own[k].defined()) continue;
-    auto bound = tolerance(precisions[k], magnitude(own[k]));
-    bound = {kConditioning * bound.relative, kConditioning * bound.absolute};
-    builder.add(member, k, compare.output(k, wide[member][k], own[k], bound), bound.absolute);
+    const auto bound = tolerance(precisions[k], magnitude(own[k])).times(kConditioning);
+    builder.add(member, k, compare.output(k, wide[member][k], own[k], bound));
   }
 }
 
@@ -273,7 +272,12 @@ Proof prove(WideModel& model, std::span<const ModelInput> inputs) {
   const auto buffers = model.buffers();
   AloneChecks alone(model, inputs, wide);
   for (std::int64_t i = 0; i < model.members(); ++i) alone.run(i, buffers);
-  Proof proof{alone.take(), {}};
+  Proof proof;
+  if (alone.are_empty())
+    proof.notes.emplace_back(
+        "member against its own run: every number of every output is NaN or infinite, which proves little; "
+        "give other inputs or weights");
+  proof.checks = alone.take();
   if (model.members() > 1) {
     const auto changed = static_cast<std::size_t>(model.members()) / 2;
     const bool mapped =

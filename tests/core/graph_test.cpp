@@ -267,5 +267,37 @@ TEST(Compare, ToleranceFollowsTypeDepthAndScale) {
   EXPECT_EQ(magnitude(at::empty({0})), 0);
 }
 
+// Scores beside what masks: the scores' rounding is theirs, however large the mask is.
+TEST(Compare, NumbersApartFromLargeOnesAreJudgedByTheirOwnSize) {
+  for (const double fill : {-1e9, static_cast<double>(std::numeric_limits<float>::lowest()), 1e4}) {
+    SCOPED_TRACE(fill);
+    auto expected = at::arange(-20, 44).to(at::kFloat) * 0.25;
+    expected.slice(0, 10, 40) = fill;
+    const auto bound = tolerance(at::kFloat, 9, magnitude(expected));
+    EXPECT_TRUE(compare(expected.clone(), expected, bound).agrees);
+    EXPECT_TRUE(compare(expected * (1 - 1e-6), expected, bound).agrees);
+    for (const double off : {1e-5, 1e-3}) {
+      auto got = expected.clone();
+      got[50] += off;
+      const auto difference = compare(got, expected, bound);
+      EXPECT_EQ(difference.agrees, off < 1e-4);
+      EXPECT_LT(difference.allowed, 1e-4);
+      EXPECT_NEAR(compare(got, expected, {0, 0, true}).max_by_size / magnitude(expected), off / 10.75, 1e-7);
+    }
+    EXPECT_TRUE(compare(expected + 1e-3 * (expected != fill), expected, {0, 1e-2}).agrees)
+        << "told by a person";
+  }
+}
+
+// A few small numbers among large ones are small by chance: their rounding is that of the others.
+TEST(Compare, NumbersThatAreSmallByChanceAreJudgedByTheOthers) {
+  for (const auto& expected :
+       {at::tensor({1e-4F, 1.F}), at::tensor({1e-6F, 3e-6F, 2e-5F, 1.F, 2.F, -1.F}), at::logspace(-6, 6, 60),
+        at::zeros({7}), at::tensor({0.F, 0.F, 0.F, 0.F, 1.F})}) {
+    const auto bound = tolerance(at::kFloat, 9, magnitude(expected));
+    EXPECT_TRUE(compare(expected + 0.9 * bound.absolute, expected, bound).agrees) << expected;
+  }
+}
+
 }  // namespace
 }  // namespace wide::test

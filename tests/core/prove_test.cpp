@@ -92,6 +92,36 @@ TEST(Prove, CatchesWrongMembers) {
   }
 }
 
+// What masks is a thousand million times as large as what is wrong.
+TEST(Prove, CatchesWrongMembersBesideWhatMasks) {
+  zoo::Builder b("masked");
+  const auto x = b.input("x", normal({40}));
+  const auto weight = b.parameter("weight", normal({40}));
+  const auto wrong =
+      b.op("widetest.faulty.default", {ref(b.op("aten.mul.Tensor", {ref(x), ref(weight)})), {"scaled"}});
+  b.output(
+      b.op("aten.masked_fill.Scalar", {ref(wrong), ref(b.op("aten.gt.Scalar", {ref(x), {0.3}})), {-1e9}}));
+  const auto architecture = b.take();
+  auto model = wide_model(architecture, kMembers);
+  const auto proof = prove(model, wide_inputs(architecture, kMembers));
+  EXPECT_THAT(failures(proof), HasSubstr("member against its own run: member seed2"));
+  EXPECT_THAT(failures(proof), HasSubstr("float64 reference: member seed2"));
+}
+
+TEST(Prove, NotesOutputsWithoutAFiniteNumber) {
+  zoo::Builder b("odd");
+  const auto weight = b.parameter("weight", normal({5}));
+  b.output(b.op("aten.mul.Tensor", {ref(b.input("x", normal({5}))), ref(weight)}));
+  const auto architecture = b.take();
+  auto members = zoo::make_members(architecture, kMembers, 0, at::kFloat);
+  for (auto& member : members) member.tensors["weight"].fill_(std::numeric_limits<float>::quiet_NaN());
+  WideModel model(architecture.graph, members);
+  const auto proof = prove(model, wide_inputs(architecture, kMembers));
+  EXPECT_TRUE(proof.passed()) << failures(proof);
+  ASSERT_EQ(proof.notes.size(), 1u);
+  EXPECT_THAT(proof.notes[0], HasSubstr("NaN or infinite"));
+}
+
 // An operator that mixes what it saw last into its result, so that members are not apart.
 at::Tensor leak(const at::Tensor& x) {
   static at::Tensor last;
