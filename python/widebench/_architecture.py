@@ -3,6 +3,7 @@ from . import _members
 from ._errors import Error, translating
 from ._library import ops
 from ._program import Program, export
+from ._source import Source
 
 
 class Architecture:
@@ -23,7 +24,8 @@ class Architecture:
         self.differing = ""  # a constant that some member has otherwise than the first had it
 
     def take(self, model, name, trace=None):
-        """The member's tensors by name, once it is known to be of this architecture; `trace` is its own where it was just made."""
+        """The member as a `Source` and its tensors by name, once it is known to be of this architecture; `trace` is its own where it was just made.
+        """
         place = f"member '{name}'"
         _members.check_made(model, place)
         constants = trace.constants if trace else self.constants
@@ -31,11 +33,13 @@ class Architecture:
             own = _members.signature(model)
             if own is None or self.signature is None or own != self.signature or self._trace_each:
                 constants = self._compare_graphs(model, own, name, place)
+        # After its trace, which may put other parts in place of what is there; before its weights: what is replaced meanwhile is noticed.
+        source = Source(model)
         tensors = _members.bring(model, self.weights, place)
         lacking = [weight for weight in self.weights if weight not in tensors]
         if lacking:
             raise Error("load", f"{place} lacks the tensor '{lacking[0]}'; give members of one architecture", name)
-        return tensors | {constant: constants[constant] for constant in self.constants}
+        return source, tensors | {constant: constants[constant] for constant in self.constants}
 
     def constants_of_all(self, place):
         """The tensors that stand neither in parameters nor in buffers, where all members have the same."""

@@ -13,7 +13,6 @@ from ._config import Config, Mode, Progress
 from ._errors import Error, checked, translating, whole
 from ._library import ops
 from ._program import Program, export
-from ._source import Source
 from ._wide import Wide
 
 Preset = Literal["default", "fast", "debug", "safe"]
@@ -104,12 +103,11 @@ def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: t
     _members.check_made(models[0], f"member '{names[0]}'")  # the trace of it would end in words of torch
     trace = export(models[0], example_args, example_kwargs, dynamic_shapes, f"member '{names[0]}'")
     architecture = Architecture(trace, models[0], example_args, example_kwargs, dynamic_shapes, names[0])
-    # A list of its own modules would keep all weights twice. Before the weights: what is replaced meanwhile is noticed.
-    sources = [None if kept_by_us else Source(model) for model in models]
-    brought = [architecture.take(model, name, trace if model is models[0] else None) for model, name in zip(models, names)]
+    sources, brought = zip(*[architecture.take(model, name, trace if model is models[0] else None) for model, name in zip(models, names)])
     wide = Wide._made(architecture.program, names, brought, config, architecture.skeleton)
     wide._architecture = architecture
-    wide._sources = sources
+    # A list of its own modules would keep all weights twice.
+    wide._sources = [None] * len(wide) if kept_by_us else list(sources)
     del models, brought
     wide._set_in_dims(in_dims, kwargs_in_dims, example_args, example_kwargs)
     wide._example = wide._example_inputs(example_args, example_kwargs)

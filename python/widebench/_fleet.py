@@ -7,12 +7,6 @@ import torch
 from . import _members
 from ._errors import Error, checked, translating, whole
 from ._library import ops
-from ._source import Source
-
-
-def _source_of(model):
-    """To be made before the weights are taken: what is replaced meanwhile is noticed."""
-    return Source(model) if isinstance(model, torch.nn.Module) else None
 
 
 class Fleet:
@@ -127,8 +121,8 @@ class Fleet:
         """One more member, a module or a state dict, at the end. Plans of before are kept where they fit."""
         name = name or next(f"member{k}" for k in range(len(self), 2 * len(self) + 1) if f"member{k}" not in self.names)
         names = _members.names_of([*self.names, name], len(self) + 1)
-        source = _source_of(model)
-        self._replace(names, [*range(len(self)), -1], [self._taken(model, name)])
+        source, tensors = self._taken(model, name)
+        self._replace(names, [*range(len(self)), -1], [tensors])
         self.names = names
         self._sources.append(source)
         if self._example is not None:
@@ -149,8 +143,8 @@ class Fleet:
     def replace(self, member: int | str, model: torch.nn.Module | Mapping[str, torch.Tensor]) -> None:
         """Another module or state dict in the place of a member. Plans of before are kept where they fit."""
         i = self._index(member)
-        source = _source_of(model)
-        self._replace(self.names, [-1 if k == i else k for k in range(len(self))], [self._taken(model, self.names[i])])
+        source, tensors = self._taken(model, self.names[i])
+        self._replace(self.names, [-1 if k == i else k for k in range(len(self))], [tensors])
         self._sources[i] = source
 
     def refresh(self) -> None:
@@ -159,10 +153,9 @@ class Fleet:
         Members whose module is gone, or that came as a state dict, stay as they are.
         """
         models = [source() if source is not None else None for source in self._sources]
-        sources = [_source_of(model) or source for model, source in zip(models, self._sources)]
-        brought = [self._taken(model, name) for model, name in zip(models, self.names) if model is not None]
-        self._replace(self.names, [k if model is None else -1 for k, model in enumerate(models)], brought)
-        self._sources = sources
+        taken = [None if model is None else self._taken(model, name) for model, name in zip(models, self.names)]
+        self._replace(self.names, [k if model is None else -1 for k, model in enumerate(models)], [one[1] for one in taken if one])
+        self._sources = [one[0] if one else source for one, source in zip(taken, self._sources)]
 
     def unpack(self) -> list[torch.nn.Module]:
         """N modules of the members' class, with copies of their weights and buffers.
@@ -196,6 +189,7 @@ class Fleet:
         return self._architecture.constants_of_all(place) if self._architecture else {}
 
     def _taken(self, model, name):
+        """Where it came from, None of a state dict, and its tensors by name."""
         if isinstance(model, torch.nn.Module):
             if self._architecture is None:
                 raise Error("usage", "a model of files takes members as state dicts", "model")
@@ -204,7 +198,7 @@ class Fleet:
         lacking = [weight for weight in self._weights() if weight not in given]
         if lacking:
             raise Error("load", f"member '{name}' lacks the tensor '{lacking[0]}'; give a state dict of one member", name)
-        return given | self._constants(f"member '{name}'")
+        return None, given | self._constants(f"member '{name}'")
 
     def _replace(self, names, kept, brought):
         fqns = list(brought[0]) if brought else []

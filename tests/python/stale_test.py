@@ -174,6 +174,32 @@ class Stale(unittest.TestCase):
                 if not refused:
                     same_as_modules(self, widebench.from_bundle(f"{folder}/b"), modules, X)
 
+    def test_parts_that_the_first_call_replaces_are_no_change(self):
+        class Other(torch.nn.Sequential):
+            pass
+
+        class Replaces(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.part = torch.nn.Sequential(torch.nn.Linear(16, 4))
+
+            def forward(self, x):
+                if type(self.part) is not Other:
+                    self.part = Other(*self.part)
+                return self.part(x)
+
+        modules = [Replaces().eval() for _ in range(3)]
+        wide = widebench.compile(modules, X, config=FAST)
+        same_as_modules(self, wide, modules, X)
+        self.assertTrue(wide.verify())
+        modules.append(Replaces().eval())
+        wide.add(modules[3])
+        modules[0] = Replaces().eval()
+        wide.replace(0, modules[0])
+        same_as_modules(self, wide, modules, X)
+        modules[1].part = Other(torch.nn.Linear(16, 4))
+        self.assertRaisesRegex(widebench.Error, "refresh", wide.verify)
+
 
 if __name__ == "__main__":
     unittest.main()
