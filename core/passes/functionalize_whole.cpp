@@ -1,11 +1,14 @@
 // What a run writes into, and the whole graph as one call on copies of that.
+#include <algorithm>
 #include <unordered_map>
 
+#include "core/aten/torch_bridge.h"
 #include "core/eager/higher_order.h"
 #include "core/eager/operators.h"
 #include "core/ir/rewriter.h"
 #include "core/passes/functionalize.h"
 #include "core/passes/hidden_write.h"
+#include "formats/error.h"
 
 namespace wide {
 namespace {
@@ -17,6 +20,25 @@ bool is_true(const Argument& argument) {
 
 constexpr HiddenWrite kHiddenWrites[] = {{"aten.batch_norm.default", 3, 4, 5},
                                          {"aten.instance_norm.default", 3, 4, 5}};
+
+// The next pass would begin with a buffer of another size.
+void refuse_resized_buffers(const Specialized& specialized) {
+  const auto& graph = specialized.graph;
+  const auto shape = [&](ValueId id) { return concrete(graph.values[static_cast<std::size_t>(id)]).shape; };
+  for (const auto& node : graph.nodes) {
+    if (node.op != "aten.resize_.default" && node.op != "aten.resize_as_.default") continue;
+    const auto* target = node.arguments[0].ref();
+    if (!target || node.results[0] < 0) continue;
+    const auto resized = std::ranges::find(graph.inputs, target->id, &GraphInput::value);
+    if (resized == graph.inputs.end() || resized->kind == InputKind::kUser) continue;
+    if (shape(target->id) == shape(node.results[0])) continue;
+    throw Error("functionalize", "the pass resizes '" + resized->target + "' from " +
+                                     shape_text(shape(target->id)) + " to " +
+                                     shape_text(shape(node.results[0])) +
+                                     " in place, so that no two passes are alike; call each member once "
+                                     "before, so that it has its size, and export the model then");
+  }
+}
 
 }  // namespace
 
@@ -30,6 +52,7 @@ const HiddenWrite* hidden_write(const Node& node) {
 }
 
 Graph functionalize_whole(const Specialized& specialized) {
+  refuse_resized_buffers(specialized);
   const auto& old = specialized.graph;
   const auto written = written_inputs(specialized);
   Rewriter inner(old);

@@ -146,6 +146,23 @@ TEST(Functionalize, BuffersMayTurnInPlaceWhereTheyKeepTheirShape) {
   }
 }
 
+TEST(Functionalize, BuffersKeepTheirSize) {
+  zoo::Builder b("resized");
+  const auto x = b.input("x", normal({3}));
+  const auto seen = b.buffer("seen", normal({2}));
+  b.op("aten.copy_.default",
+       {ref(b.op("aten.resize_.default", {ref(seen), zoo::ints({3}), {}})), ref(x), {false}});
+  b.output(b.op("aten.add.Tensor", {ref(x), {1.0}}));
+  const auto architecture = b.take();
+  auto model = wide_model(architecture, kMembers);
+  try {
+    model.build(wide_inputs(architecture, kMembers));
+    ADD_FAILURE() << "the second pass would find another size";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("resizes 'seen' from [2] to [3] in place"));
+  }
+}
+
 // A dropout in evaluation and a cast to the same dtype give the tensor that they are given; a view is
 // another.
 TEST(Functionalize, ANewShapeInPlaceIsThatOfEveryNameOfATensor) {
