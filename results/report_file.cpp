@@ -8,6 +8,7 @@
 
 #include "formats/descriptor.h"
 #include "formats/error.h"
+#include "formats/file.h"
 #include "results/json_fields.h"
 #include "results/report.h"
 #include "results/table.h"
@@ -58,6 +59,9 @@ void write_report(const fs::path& path, const nlohmann::json& document) {
 }
 
 void write_text(const fs::path& path, std::string_view text) {
+  if (formats::is_standard_output(path))
+    throw Error("report",
+                path.string() + ": is where this program's standard output goes; name another file, or -");
   std::error_code none;
   if (fs::exists(path, none) &&
       !fs::is_regular_file(path, none)) {  // a pipe or /dev/stdout cannot be renamed over

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -119,7 +120,9 @@ class Store {
   bool remove_tag(std::int64_t run, const std::string& tag);
   void add_note(std::int64_t run, const std::string& text);
   /// With all that belongs to it. Throws when it is pinned or stands in a baseline.
-  void delete_run(std::int64_t run);
+  void delete_run(std::int64_t run) { delete_runs({&run, 1}); }
+  /// All of them or none.
+  void delete_runs(std::span<const std::int64_t> runs);
   /// Deletes all but the newest `keep` runs; pinned, named and unfinished ones stay and do not count. Gives
   /// the ids that are gone.
   std::vector<std::int64_t> prune(std::size_t keep);

@@ -2,11 +2,13 @@
 // The open database behind a Store, and what its files share. Only results/ includes this.
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <sqlite3.h>
 
 #include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "formats/error.h"
 #include "results/case_store.h"
 #include "results/checked_files.h"
 #include "results/database.h"
@@ -52,10 +54,23 @@ struct Store::Connection {
     });
   }
 
+  // What is written into a file that has lost its name, or beside another one of this name, is lost.
+  void refuse_if_gone() {
+    int moved = 0;
+    if (sqlite3_file_control(open->getHandle(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK ||
+        moved == 0)
+      return;
+    throw Error("store", path.string() +
+                             ": was moved, replaced or deleted while it was open; what was measured since is "
+                             "not in the file of this "
+                             "name: put the old one back, or choose another --db");
+  }
+
   /// The same as one transaction; `work` returns a value.
   template <typename Work>
   auto change(Work&& work) {
     return guarded(path, [&] {
+      refuse_if_gone();
       const TimeLimit limit(*open, time_allowed(path));
       SQLite::Transaction transaction(*open, SQLite::TransactionBehavior::IMMEDIATE);
       auto result = work(*open);

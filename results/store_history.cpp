@@ -164,11 +164,14 @@ void Store::add_note(std::int64_t run, const std::string& text) {
   });
 }
 
-void Store::delete_run(std::int64_t run) {
+void Store::delete_runs(std::span<const std::int64_t> runs) {
   connection_->change([&](SQLite::Database& db) {
-    require_run(db, path(), run);
-    refuse_if_kept(db, path(), run);
-    return execute(db, "DELETE FROM run WHERE id = ?", run);
+    for (const auto run : runs) {
+      require_run(db, path(), run);
+      refuse_if_kept(db, path(), run);
+    }
+    for (const auto run : runs) execute(db, "DELETE FROM run WHERE id = ?", run);
+    return true;
   });
 }
 

@@ -99,11 +99,12 @@ int note(const Context& context, const RunsKeepArguments& options) {
 
 int remove(const Context& context, const RunsKeepArguments& options) {
   auto store = open(options);
-  const auto ids = chosen(store, options.runs);
+  const auto named = chosen(store, options.runs);
+  const std::set<std::int64_t> once(named.begin(), named.end());
+  const std::vector<std::int64_t> ids(once.begin(), once.end());
   std::vector<std::unique_ptr<app::RunLock>> locks;  // not while one of them is measured
-  for (const auto id : std::set(ids.begin(), ids.end()))
-    locks.push_back(std::make_unique<app::RunLock>(store.path(), id));
-  for (const auto id : ids) store.delete_run(id);
+  for (const auto id : ids) locks.push_back(std::make_unique<app::RunLock>(store.path(), id));
+  store.delete_runs(ids);
   return done(context, {{"deleted", ids}}, fmt::format("deleted run {}", fmt::join(ids, ", ")));
 }
 
@@ -137,12 +138,12 @@ void add_runs_keep(CLI::App& runs, Context& context) {
   unpinned.add_option("NAME|RUN", options->runs, "Baselines or runs")->required();
   unpinned.footer(examples({"widebench runs unpin main", "widebench runs unpin 3"}));
   auto& tagged = add(runs, context, options, "tag", "Hang tags on a run", tag);
-  tagged.add_option("RUN", options->run, kRunHelp)->required();
+  tagged.add_option("RUN", options->run, kStoredRunHelp)->required();
   tagged.add_option("TAG", options->tags, "Tags")->required();
   tagged.add_flag("--remove", options->remove, "Take them off");
   tagged.footer(examples({"widebench runs tag latest nightly", "widebench runs tag 3 nightly --remove"}));
   auto& noted = add(runs, context, options, "note", "Write something down about a run", note);
-  noted.add_option("RUN", options->run, kRunHelp)->required();
+  noted.add_option("RUN", options->run, kStoredRunHelp)->required();
   noted.add_option("TEXT", options->text, "The note")->required();
   noted.footer(examples({"widebench runs note latest \"new allocator\""}));
   auto& removed = add(runs, context, options, "delete", "Delete runs with all that belongs to them", remove);

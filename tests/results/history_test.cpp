@@ -1,6 +1,10 @@
 // What people and CI do with stored runs: baselines, pins, tags, notes, deleting, traces.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <filesystem>
+#include <string>
+
 #include "formats/error.h"
 #include "results/store.h"
 #include "tests/results/sample_records.h"
@@ -31,6 +35,34 @@ class HistoryTest : public testing::Test {
   TemporaryFolder folder_;
   Store store_ = Store::open(folder_ / "r.db", OpenMode::kReadWrite);
 };
+
+TEST_F(HistoryTest, RunsAreDeletedTogetherOrNotAtAll) {
+  const auto first = add_run(), second = add_run();
+  EXPECT_THROW(store_.delete_runs(std::array{first, second, second + 1}), Error);
+  store_.set_pinned(second, true);
+  EXPECT_THROW(store_.delete_runs(std::array{first, second}), Error);
+  EXPECT_TRUE(has(first));
+  store_.set_pinned(second, false);
+  store_.delete_runs(std::array{first, second});
+  EXPECT_FALSE(has(first) || has(second));
+}
+
+TEST_F(HistoryTest, NothingIsWrittenWhereTheFileIsNoMore) {
+  const auto path = folder_ / "r.db";
+  const auto run = add_run();
+  for (const bool replaced : {false, true}) {
+    std::filesystem::rename(path, folder_ / "moved.db");
+    if (replaced) std::filesystem::copy_file(folder_ / "moved.db", path);
+    try {
+      store_.add_note(run, "lost");
+      ADD_FAILURE() << "written into a file that has another name";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("while it was open"), std::string::npos) << error.what();
+    }
+    std::filesystem::rename(folder_ / "moved.db", path);
+    store_.add_note(run, "kept");
+  }
+}
 
 TEST_F(HistoryTest, BaselinesNameRunsAndKeepThem) {
   const auto first = add_run(), second = add_run(), third = add_run();
