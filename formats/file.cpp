@@ -149,13 +149,25 @@ std::vector<std::byte> read_file(const std::filesystem::path& path) {
   return file.read(0, file.size());
 }
 
+bool is_standard_output(const std::filesystem::path& path) {
+  struct stat file {
+  }, output{};
+  return ::stat(path.c_str(), &file) == 0 && ::fstat(STDOUT_FILENO, &output) == 0 &&
+         S_ISREG(output.st_mode) && file.st_dev == output.st_dev && file.st_ino == output.st_ino;
+}
+
 void replace_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts) {
   if (!path.has_filename()) throw Fault("names no file; give a file name");
+  if (is_standard_output(path))
+    throw Fault("is where this program's standard output goes; name another file");
   if (is_device_or_pipe(path)) return write_into(path, parts);
-  FileToBe file(path);
+  std::error_code none;
+  const auto target =
+      std::filesystem::is_symlink(path, none) ? std::filesystem::weakly_canonical(path, none) : path;
+  FileToBe file(target);
   for (const auto part : parts) write_all(file.descriptor(), part);
-  file.replace(path);
-  sync_folder_of(path);
+  file.replace(target);
+  sync_folder_of(target);
 }
 
 }  // namespace wide::formats

@@ -29,10 +29,13 @@ class OpenFile {
   std::uint64_t size_ = 0;
 };
 
+/// The file that this process' standard output goes into, where text would be written over it.
+bool is_standard_output(const std::filesystem::path& path);
+
 /// Replaces `path` by `parts` in a row: a temporary beside it, synced, then renamed; the folder is synced
 /// too. On any failure the temporary is removed, `path` is as before, and Fault is thrown; also a process
 /// that is killed leaves none, where the file system has files without a name. A device or a pipe is written
-/// to instead.
+/// to instead; a link stays, and what it leads to is replaced. What is_standard_output() is refused.
 void replace_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts);
 
 }  // namespace wide::formats

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "formats/error.h"
+#include "formats/file.h"
 
 namespace wide::cli {
 
@@ -22,11 +23,13 @@ inline void check_may_write(const std::filesystem::path& path, bool force) {
 }
 
 /// Throws wide::Error ("usage") where a file of `written` is one of those that are `read`, or lies in a
-/// folder of them, a bundle say. Empty names are none.
+/// folder of them, a bundle say, or is where standard output goes. Empty names are none.
 inline void check_not_read(std::span<const std::string> written, std::span<const std::string> read) {
   namespace fs = std::filesystem;
   for (const auto& file : written) {
     if (file.empty()) continue;
+    if (formats::is_standard_output(file))
+      throw Error("usage", file + ": is where this program's standard output goes; name another file");
     std::error_code none;
     const auto place = fs::weakly_canonical(fs::absolute(file), none);
     for (const auto& one : read) {
