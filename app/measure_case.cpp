@@ -47,29 +47,6 @@ struct Prepared {
   std::int64_t checkpoints = 1;  // members that are no copies
 };
 
-// Why no operation runs by the strategy, or empty where one does.
-std::string objection_to_one(const Plan& plan, const std::string& strategy) {
-  if (strategy == kAuto || strategy == kWide || strategy == kSequential.name) return "";
-  const auto name = strategy_name(strategy);
-  std::string refusal;
-  for (const auto& node : plan.nodes) {
-    if (node.strategy == name) return "";
-    for (const auto& one : node.refusals) {
-      if (one.strategy == name && refusal.empty()) refusal = ": " + one.reason;
-    }
-  }
-  return "no operation here runs by the strategy " + name + refusal;
-}
-
-// Why the case would not measure what its name says, or empty: a strategy that no operation runs by would be
-// `auto` again.
-std::string objection_to(const Plan& plan, const std::string& strategies) {
-  for (const auto& strategy : strategies_in(strategies)) {
-    if (auto objection = objection_to_one(plan, strategy); !objection.empty()) return objection;
-  }
-  return "";
-}
-
 Prepared prepare(const presets::CaseSpec& spec) {
   BuildOptions options;
   options.seed = spec.seed;
@@ -164,7 +141,7 @@ void skip(CaseRecord& record, std::string reason) {
 const Build* build(WideModel& model, const std::vector<ModelInput>& inputs, const std::string& strategy,
                    CaseRecord& record) try {
   const auto& built = model.build(inputs);
-  auto objection = objection_to(built.plan(), strategy);
+  auto objection = built.plan().objection_to(strategies_in(strategy));
   if (objection.empty()) objection = unprovable(built.plan());
   if (objection.empty()) return &built;
   skip(record, std::move(objection));

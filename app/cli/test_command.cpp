@@ -46,6 +46,13 @@ struct Result {
   Proof proof;
 };
 
+// That members are right says nothing of a strategy that none of them runs by.
+Proof prove_by(WideModel& model, std::span<const ModelInput> inputs, const Case& what) {
+  if (auto objection = model.build(inputs).plan().objection_to(what.strategies); !objection.empty())
+    throw Error("plan", std::move(objection));
+  return prove(model, inputs);
+}
+
 Proof prove_subject(const Context& context, const TestArguments& options, const Case& what) {
   const auto architecture = zoo::build(what.name);
   auto given = options.model;
@@ -54,7 +61,7 @@ Proof prove_subject(const Context& context, const TestArguments& options, const 
   const auto seed = given.seed;
   const auto type = parse_dtype(what.dtype).value();
   WideModel model(architecture.graph, zoo::make_members(architecture, what.members, seed, type), build);
-  return prove(model, zoo::make_inputs(architecture, what.members, seed, type));
+  return prove_by(model, zoo::make_inputs(architecture, what.members, seed, type), what);
 }
 
 // The user's own members; a model alone is tried with as many copies as -n says, weights changed a little.
@@ -67,7 +74,7 @@ Proof prove_model(const Context& context, const TestArguments& options, Case& wh
   const auto& file = options.inputs.empty() ? options.expect : options.inputs;
   const auto inputs = app::inputs_for(model, file, options.model.seed);
   try {
-    auto proof = prove(model, inputs);
+    auto proof = prove_by(model, inputs, what);
     if (!options.expect.empty()) proof.checks.push_back(app::check_expected(options.expect, model, inputs));
     return proof;
   } catch (const Error&) {
@@ -224,13 +231,19 @@ void add_test_command(CLI::App& app, Context& context) {
   auto* command =
       app.add_subcommand("test", "Prove primitives, zoo models or your own model, member by member");
   command->add_option("NAME", options->names, "subjects; none or `all` means all of them");
-  command->add_option("-n", options->members, "members (default 3)")->delimiter(',')->check(between(1, 4096));
-  command->add_option("--dtype", options->dtypes, "float32 (default), float64, bfloat16 or float16")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"float32", "float64", "bfloat16", "float16"}));
+  auto* members = command->add_option("-n", options->members, "members (default 3)")
+                      ->delimiter(',')
+                      ->check(between(1, 4096));
+  auto* dtype =
+      command->add_option("--dtype", options->dtypes, "float32 (default), float64, bfloat16 or float16");
+  dtype->delimiter(',')->check(CLI::IsMember({"float32", "float64", "bfloat16", "float16"}));
   add_model_options(*command, options->model, false);
-  command->add_option("--inputs", options->inputs,
-                      "with --model: safetensors with input.K or MEMBER.input.K; made up otherwise");
+  dtype->excludes("--model");
+  members->excludes("--weights");
+  command
+      ->add_option("--inputs", options->inputs,
+                   "with --model: safetensors with input.K or MEMBER.input.K; made up otherwise")
+      ->needs("--model");
   command->add_option(
       "--expect", options->expect,
       "with --model: safetensors with MEMBER.output.K, made by another program; inputs come from "

@@ -5,6 +5,7 @@
 
 #include "core/ir/text.h"
 #include "core/strategy/sequential.h"
+#include "core/strategy/strategy_text.h"
 #include "formats/error.h"
 
 namespace wide {
@@ -168,6 +169,21 @@ std::int64_t Plan::copying_conversions() const {
                        [](const Conversion& one) { return one.copies; });
 }
 
+std::string Plan::objection_to(std::span<const std::string> strategies) const {
+  for (const auto& strategy : strategies) {
+    if (strategy == kAuto || strategy == kWide || strategy == kSequential.name) continue;
+    const auto name = strategy_name(strategy);
+    if (std::ranges::find(nodes, name, &NodePlan::strategy) != nodes.end()) continue;
+    std::string refusal;
+    for (const auto& node : nodes) {
+      const auto found = std::ranges::find(node.refusals, name, &Refusal::strategy);
+      if (found != node.refusals.end() && refusal.empty()) refusal = ": " + found->reason;
+    }
+    return "no operation here runs by the strategy " + name + refusal;
+  }
+  return "";
+}
+
 Plan make_plan(const Graph& graph, const std::vector<ValueState>& inputs, std::int64_t members,
                const StrategyChoice& choice, Costs& costs) {
   return std::move(make_plans(graph, inputs, members, choice, costs, 1).front());
@@ -233,7 +249,7 @@ Plan plan_from(const Graph& graph, const std::vector<ValueState>& inputs, std::i
     throw Error(std::string(kPlanStage),
                 "the stored plan has " + std::to_string(stored.size()) + " operations, the model has " +
                     std::to_string(graph.nodes.size()) +
-                    "; it is another model's or of another version, make a new plan");
+                    "; it is another model's, of another --mode or of another version, make a new plan");
   }
   const auto states = spread_states(graph, inputs);
   std::map<std::size_t, Refusal> refusals;
