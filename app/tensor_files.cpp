@@ -148,6 +148,10 @@ std::vector<Expectation> compare_outputs(const std::filesystem::path& path, cons
       if (rtol || atol) bound.absolute = atol.value_or(0), bound.by_size = false;
       results.push_back({member, k, compare(got, expected, bound), bound, describe(precisions[k])});
     }
+    const auto more = ".output." + std::to_string(outputs.size());
+    if (find(file, member, more))
+      throw Error("expect", path.string() + ": has '" + member + more + "', and the model has " +
+                                std::to_string(outputs.size()) + " outputs; name the file of this model");
   }
   return results;
 }

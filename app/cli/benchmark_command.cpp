@@ -285,6 +285,10 @@ int benchmark(Context& context, BenchmarkArguments& options) {
   auto chosen =
       options.model.empty() ? of_names(preset, options, context.engine) : of_model(preset, options, context);
   change_shapes(chosen.cases, options.shape);
+  for (const auto& rival : options.rivals) {
+    if (std::ranges::count(options.rivals, rival) > 1)
+      throw Error("usage", "--rivals names " + rival + " twice; name each once");
+  }
   for (auto& spec : chosen.cases) {
     if (!options.rivals.empty()) spec.rivals = options.rivals;
   }

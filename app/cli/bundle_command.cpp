@@ -66,10 +66,7 @@ void add_bundle_command(CLI::App& app, Context& context) {
                       "safetensors with input.K, a plan for the shapes in each; default: made up");
   command->add_option("--seconds", options->seconds, "measure for no longer than this (default 20)")
       ->check(between(0.0, 86400.0));
-  command->add_option("-o,--output", options->output, "folder to write")
-      ->required()
-      ->check(not_empty())
-      ->type_name("FOLDER");
+  command->add_option("-o,--output", options->output, "folder to write")->required()->type_name("FOLDER");
   command->add_flag("--force", options->force, "replace a bundle that is there already");
   add_common_options(*command, context);
   command->footer(examples(

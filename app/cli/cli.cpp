@@ -51,6 +51,16 @@ bool asks_for_json(const std::vector<std::string>& arguments) {
   return found != arguments.end() && !arguments.front().starts_with("-");
 }
 
+// A variable of a shell that is not set must not switch off what it was to name.
+void refuse_empty_values(const CLI::App& app) {
+  for (const auto* option : app.get_options()) {
+    const auto& values = option->results();
+    if (option->check_name("--label") || std::ranges::find(values, "") == values.end()) continue;
+    throw CLI::ValidationError(option->get_name(), "its value is empty; give one, or leave it out");
+  }
+  for (const auto* command : app.get_subcommands()) refuse_empty_values(*command);
+}
+
 int act(Context& context) try { return context.action(); } catch (const app::CannotMeasure& error) {
   report(context, error.stage(), error.what());
   return app::kExitCannotMeasure;
@@ -78,6 +88,7 @@ int run(std::vector<std::string> arguments, Context& context, std::span<const Ad
   std::reverse(arguments.begin(), arguments.end());  // the parser takes them from the back
   try {
     app.parse(std::move(arguments));
+    refuse_empty_values(app);
   } catch (const CLI::ParseError& end) {
     return ended_by_parser(app, end, context);
   }

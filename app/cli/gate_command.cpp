@@ -189,7 +189,6 @@ void add_gate_command(CLI::App& app, Context& context) {
       ->excludes(preset)
       ->type_name("RUN…");
   command.add_option("--db", options->database, "Database; default $XDG_DATA_HOME/widebench/results.db")
-      ->check(not_empty())
       ->type_name("FILE");
   add_common_options(command, context);
   command.footer(examples({"widebench gate --self-test", "widebench gate --self-test --preset ci --busy 2",

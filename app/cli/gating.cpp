@@ -53,7 +53,6 @@ void add_gating_options(CLI::App& command, GatingOptions& options) {
   auto* baseline = command
                        .add_option("--baseline", options.baseline,
                                    "Fail with code 1 when slower than this run, baseline or report file")
-                       ->check(not_empty())
                        ->type_name("RUN")
                        ->group(kGroup);
   const auto with_baseline = [&](CLI::Option* option) { option->needs(baseline)->group(kGroup); };

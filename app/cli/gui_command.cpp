@@ -17,7 +17,6 @@ void add_gui_command(CLI::App& app, Context& context) {
   command->add_option("FILE|NAME", options->what,
                       "models, checkpoints, folders of them; or one built-in subject");
   command->add_option("--db", options->database, "Database; default $XDG_DATA_HOME/widebench/results.db")
-      ->check(not_empty())
       ->type_name("FILE");
   command->add_option("--device", options->device, "Where models run: cpu, cuda or auto (default)")
       ->check(CLI::IsMember(presets::kDevices));

@@ -152,7 +152,6 @@ void add_info_command(CLI::App& app, Context& context) {
   auto& command =
       *app.add_subcommand("info", "Machine, devices, libraries, primitives, strategies, caches, database");
   command.add_option("--db", *database, "Database; default $XDG_DATA_HOME/widebench/results.db")
-      ->check(not_empty())
       ->type_name("FILE");
   add_common_options(command, context);
   command.footer(examples({"widebench info", "widebench info --json"}));

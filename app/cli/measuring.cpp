@@ -198,7 +198,6 @@ void add_measuring_options(CLI::App& command, MeasuringOptions& options) {
       ->type_name("DEVICE,…")
       ->group(kGroup);
   command.add_option("--db", options.database, "Database; default $XDG_DATA_HOME/widebench/results.db")
-      ->check(not_empty())
       ->type_name("FILE")
       ->group(kGroup);
   command.add_flag("--resume", options.resume, "Resume the newest unfinished run of equal settings")
@@ -233,7 +232,6 @@ void add_measuring_options(CLI::App& command, MeasuringOptions& options) {
   auto* baseline = command
                        .add_option("--save-baseline", options.save_baseline,
                                    "Name what is measured as a baseline; best with --repeat 4")
-                       ->check(not_empty())
                        ->type_name("NAME")
                        ->group(kGroup);
   command

@@ -1,5 +1,7 @@
 #include "app/cli/model_flags.h"
 
+#include <limits>
+
 #include "app/cli/values.h"
 #include "presets/case_fields.h"
 
@@ -17,15 +19,19 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
       .add_option("--model", options.models,
                   "exported model (.pt2); several are one member each; or a bundle (widebench bundle)")
       ->required(required);
-  command.add_option(
-      "--weights", options.weights,
-      "checkpoints (.safetensors), one member each, named by file stem, or packed ones (widebench pack)");
-  command.add_option(
+  command
+      .add_option(
+          "--weights", options.weights,
+          "checkpoints (.safetensors), one member each, named by file stem, or packed ones (widebench pack)")
+      ->needs("--model");
+  auto* strategy = command.add_option(
       "-s,--strategy", options.strategies,
       "auto, wide, sequential, a strategy for all that have it, KIND=STRATEGY or %VALUE=STRATEGY");
-  command.add_option("--plan", options.plan, "run this plan, saved by `widebench plan -o FILE`");
-  command.add_flag("--tune", options.tune,
-                   "choose by measuring; without it by what was measured before, or by estimates");
+  auto* tune = command.add_flag(
+      "--tune", options.tune, "choose by measuring; without it by what was measured before, or by estimates");
+  command.add_option("--plan", options.plan, "run this plan, saved by `widebench plan -o FILE`")
+      ->excludes(strategy)
+      ->excludes(tune);
   command.add_option("--device", options.device, "cpu, cuda or auto")
       ->check(CLI::IsMember(presets::kDevices));
   command
@@ -35,7 +41,7 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
           "max-autotune (and ways that round otherwise than PyTorch, such as Winograd's)")
       ->type_name("MODE");
   command.add_option("--seed", options.seed, "random stream of the first member; member i takes seed + i")
-      ->check(decimal());
+      ->check(between<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max()));
   command.add_flag("--trust", options.trust,
                    "allow TorchScript files and the compiled code of bundles, which run in this process");
 }

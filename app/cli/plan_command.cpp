@@ -194,9 +194,12 @@ void add_plan_command(CLI::App& app, Context& context) {
                       "primitives");
   add_model_options(*command, options->model, false);
   command->add_option("-n", options->members, "members of a built-in subject (default 8)")
-      ->check(between(1, 4096));
-  command->add_option("-p,--preset", options->preset, "sizes of a built-in subject (default ci)");
-  command->add_option("--inputs", options->inputs, "safetensors with input.K; default: made up");
+      ->check(between(1, 4096))
+      ->excludes("--model");
+  command->add_option("-p,--preset", options->preset, "sizes of a built-in subject (default ci)")
+      ->excludes("--model");
+  command->add_option("--inputs", options->inputs, "with --model: safetensors with input.K; default: made up")
+      ->needs("--model");
   command->add_option("--seconds", options->seconds, "measure for no longer than this (default 20)")
       ->check(between(0.0, 86400.0));
   command->add_option("-o,--output", options->output, "write the plan to this file (JSON)");

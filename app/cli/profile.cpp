@@ -197,15 +197,21 @@ void add_profile(CLI::App& app, Context& context, Capture capture) {
   command->add_option("NAME", options->request.subject, "built-in subject");
   add_model_options(*command, options->request.model, false);
   command->add_option("-n", options->request.members, "members, where no checkpoints give them (default 4)")
-      ->check(between(1, 4096));
-  command->add_option("-p,--preset", options->request.preset,
-                      "its sizes of a built-in subject: ci, quick (default), full or a file");
-  command->add_option("--inputs", options->request.inputs,
-                      "safetensors whose shapes to use; made up otherwise");
+      ->check(between(1, 4096))
+      ->excludes("--weights");
+  command
+      ->add_option("-p,--preset", options->request.preset,
+                   "its sizes of a built-in subject: ci, quick (default), full or a file")
+      ->excludes("--model");
+  command
+      ->add_option("--inputs", options->request.inputs,
+                   "with --model: safetensors whose shapes to use; made up otherwise")
+      ->needs("--model");
   command
       ->add_option("--dtype", options->request.dtype,
                    "of a built-in subject: float32 (default), float64, bfloat16, float16")
-      ->check(CLI::IsMember({"float32", "float64", "bfloat16", "float16"}));
+      ->check(CLI::IsMember({"float32", "float64", "bfloat16", "float16"}))
+      ->excludes("--model");
   command
       ->add_option(
           "--rivals", options->request.rivals,
@@ -232,7 +238,6 @@ void add_profile(CLI::App& app, Context& context, Capture capture) {
       ->add_option("--db", options->database,
                    "keep them in this database; with --from, read from it. Default of --keep and --from: "
                    "$XDG_DATA_HOME/widebench/results.db")
-      ->check(not_empty())
       ->type_name("FILE");
   command->add_option("--label", options->label, "a name for the kept run in the history")->type_name("TEXT");
   command->add_flag("--roofline", options->roofline, "compare each node with what the machine can do");

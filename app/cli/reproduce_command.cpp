@@ -71,7 +71,6 @@ void add_reproduce_command(CLI::App& app, Context& context) {
   auto& command = *app.add_subcommand("reproduce", "Measure a stored run again and compare");
   command.add_option("RUN", options->run, kRunHelp)->required();
   command.add_option("--db", options->database, "Database; default $XDG_DATA_HOME/widebench/results.db")
-      ->check(not_empty())
       ->type_name("FILE");
   command.add_flag("--across-machines", options->compare.across_machines,
                    "Judge although machine, libraries or threads differ");

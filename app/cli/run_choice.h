@@ -39,5 +39,6 @@ inline constexpr const char* kCapturedHelp = "RUN, or RUN/CASE where a run captu
 
 /// What may be given, for the help of options.
 inline constexpr const char* kRunHelp = "Number, latest, latest~1, baseline, uid or report file";
+inline constexpr const char* kStoredRunHelp = "Number, latest, latest~1, baseline or uid";
 
 }  // namespace wide::cli

@@ -106,11 +106,13 @@ void add_run_command(CLI::App& app, Context& context) {
   command->add_option("--expect", options->expect,
                       "safetensors with MEMBER.output.K; a difference exits with 5");
   command->add_option("--rtol", options->rtol, "relative tolerance of --expect; default from dtype and depth")
-      ->check(between(0.0, kMostTolerance));
+      ->check(between(0.0, kMostTolerance))
+      ->needs("--expect");
   command
       ->add_option("--atol", options->atol,
                    "absolute tolerance of --expect; default from dtype and depth, 0 where --rtol is given")
-      ->check(between(0.0, kMostTolerance));
+      ->check(between(0.0, kMostTolerance))
+      ->needs("--expect");
   command->add_option("--buffers", options->buffers,
                       "safetensors to write with MEMBER.buffer.NAME, the buffers that the model changed");
   add_common_options(*command, context);

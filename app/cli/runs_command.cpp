@@ -8,7 +8,6 @@ CLI::App& add_runs_subcommand(CLI::App& runs, Context& context, const std::strin
                               const std::string& about, const std::shared_ptr<std::string>& database) {
   auto& command = *runs.add_subcommand(name, about);
   command.add_option("--db", *database, "Database; default $XDG_DATA_HOME/widebench/results.db")
-      ->check(not_empty())
       ->type_name("FILE");
   add_common_options(command, context);
   return command;

@@ -109,7 +109,7 @@ void add_runs_export(CLI::App& runs, Context& context) {
   const auto options = std::make_shared<RunsExportArguments>();
   auto& exported = add_runs_subcommand(runs, context, "export", "Write a run's report with every sample",
                                        options->database);
-  exported.add_option("RUN", options->run, kRunHelp)->required();
+  exported.add_option("RUN", options->run, kStoredRunHelp)->required();
   auto formats = results::export_formats();
   formats.emplace_back(kTrace);
   exported.add_option("-o,--output", options->output, "File to write; - for standard output")

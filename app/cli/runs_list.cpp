@@ -126,7 +126,7 @@ void add_runs_list(CLI::App& runs, Context& context) {
   listed.footer(examples({"widebench runs list", "widebench runs list --db r.db --json"}));
   set_action(listed, context, [&context, options] { return list(context, *options); });
   auto& shown = add_runs_subcommand(runs, context, "show", "A run's cases and headline", options->database);
-  shown.add_option("ID", options->id, kRunHelp)->required();
+  shown.add_option("ID", options->id, kStoredRunHelp)->required();
   shown.footer(examples({"widebench runs show latest", "widebench runs show 3 --json"}));
   set_action(shown, context, [&context, options] { return show(context, *options); });
 }

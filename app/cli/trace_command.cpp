@@ -111,10 +111,14 @@ void add_trace_command(CLI::App& app, Context& context) {
   command->add_option("NAME", options->subject, "built-in subject");
   add_model_options(*command, options->model, false);
   command->add_option("-n", options->members, "members, where no checkpoints give them (default 4)")
-      ->check(between(1, 4096));
+      ->check(between(1, 4096))
+      ->excludes("--weights");
   command->add_option("--after", options->after,
-                      "stage: capture, specialize, functionalize, canonicalize, widen or compile");
-  command->add_option("--inputs", options->inputs, "safetensors whose shapes to use; made up otherwise");
+                      "stage: capture, specialize, functionalize, canonicalize, optimize, widen or compile");
+  command
+      ->add_option("--inputs", options->inputs,
+                   "with --model: safetensors whose shapes to use; made up otherwise")
+      ->needs("--model");
   add_common_options(*command, context);
   command->footer(
       examples({"widebench trace resblock -n 8", "widebench trace --model m.pt2 --after canonicalize",

@@ -33,10 +33,4 @@ inline CLI::Validator decimal() {
   return {[](std::string& text) { return fault_of_number(text); }, ""};
 }
 
-/// A variable of a shell that is not set must not switch off what it was to name.
-inline CLI::Validator not_empty() {
-  return {[](std::string& text) { return text.empty() ? std::string("its value is empty") : std::string(); },
-          ""};
-}
-
 }  // namespace wide::cli

@@ -283,6 +283,63 @@ class Files(Case):
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
         self.assertIn("standard output", done.stderr)
 
+    def test_standard_output_is_no_file_to_write(self):
+        text = self.folder / "text"
+        read = ["--model", MODEL / "model.pt2", "--weights", *program.seeds(MODEL)]
+        sizes = self.folder / "own.json"
+        sizes.write_text(json.dumps({"schema_version": 1, "name": "own", "defaults": {"n": [1]},
+                                     "cases": [{"subject": "mlp", "kind": "zoo", "shape": {"batch": 1}}]}))
+        for command in (["run", *read, "--inputs", MODEL / "golden.safetensors", "--outputs"], ["plan", *read, "--seconds", "1", "-o"],
+                        ["profile", *read, "--passes", "1", "--trace"], ["--preset", sizes, "--db", self.folder / "r.db", "--json"]):
+            for name in ("/dev/stdout", text):
+                with open(text, "w", encoding="utf-8") as output:
+                    done = subprocess.run([WIDEBENCH, *command, name], stdout=output, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+                self.assertIn("standard output", done.stderr)
+                self.assertTrue(os.path.islink("/dev/stdout"))
+
+    def test_what_a_link_leads_to_is_written(self):
+        target, link = self.folder / "target.safetensors", self.results / "outputs.safetensors"
+        target.write_bytes(b"before")
+        link.symlink_to(target)
+        self.assertEqual(self.run_program().returncode, 0)
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(len(program.read_safetensors(target)), 4)
+
+    def test_values_that_are_empty(self):
+        self.refused("--expect", "empty", extra=["--expect", ""])
+        self.refused("--plan", "empty", extra=["--plan", ""])
+        for command in (["--preset", ""], ["--preset", "ci", "--json", ""], ["runs", "pin", "latest", "--as", ""], ["benchmark", "mlp", "--model", ""]):
+            done = program.run(WIDEBENCH, *command)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertIn("empty", done.stderr)
+
+    def test_options_that_would_have_no_effect(self):
+        weights = ["--weights", *program.seeds(MODEL)]
+        model = ["--model", MODEL / "model.pt2", *weights]
+        for command in (["test", "mlp", *weights], ["test", "mlp", "--inputs", MODEL / "golden.safetensors"], ["test", *model, "-n", "7"],
+                        ["test", *model, "--dtype", "float64"], ["test", *model, "--plan", "p.json", "-s", "grouped"], ["trace", "mlp", *weights],
+                        ["trace", *model, "--plan", "p.json", "--tune"], ["plan", "mlp", *weights], ["plan", *model, "-n", "9"], ["plan", *model, "-p", "ci"],
+                        ["profile", *model, "-n", "9"], ["profile", *model, "--dtype", "float64"], ["run", *model, "--inputs", "i", "--outputs", "o", "--rtol", "0"],
+                        ["benchmark", "mlp", "--rivals", "eager,eager"], ["benchmark", "mlp", "--device", "cpu,auto"]):
+            done = program.run(WIDEBENCH, *command)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), (command, done.stderr))
+
+    def test_a_strategy_that_runs_nothing_proves_nothing(self):
+        for words in (["linear", "-s", "grouped"], ["--model", MODEL / "model.pt2", "--weights", *program.seeds(MODEL), "-s", "winograd_2x2"]):
+            done = program.run(WIDEBENCH, "test", *words)
+            self.assertEqual(done.returncode, 3, done.stdout)
+            self.assertIn("skipped: no operation here runs by the strategy", done.stdout)
+
+    def test_a_compiler_that_fails_is_no_fault_of_ours(self):
+        environment = dict(os.environ, WIDEBENCH_CC="/bin/false", XDG_CACHE_HOME=str(self.folder / "cache"))
+        done = subprocess.run([WIDEBENCH, "run", "--model", MODEL / "model.pt2", "--weights", *program.seeds(MODEL), "--inputs", MODEL / "golden.safetensors",
+                               "--outputs", self.results / "o", "--mode", "default", "-s", "compiled"], capture_output=True, text=True, env=environment,
+                              timeout=60, check=False)
+        self.assertIn(done.returncode, (0, 2), done.stderr)
+        self.assertNotIn("internal", done.stderr)
+        self.assertLessEqual(done.stderr.count("\n"), 1)
+
     def test_a_pipe_is_no_file(self):
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
@@ -337,6 +394,14 @@ class WrongNumbers(Case):
         path = self.changed_golden("seed1", (0, 0), value + 0.01)
         self.assertEqual(self.run_program(expect=path).returncode, 5)
         self.assertEqual(self.run_program(expect=path, extra=["--atol", "0.1"]).returncode, 0)
+
+    def test_an_output_more(self):
+        golden = program.read_safetensors(MODEL / "golden.safetensors")
+        golden["seed2.output.1"] = golden["seed2.output.0"]
+        path = program.write_safetensors(self.folder / "more.safetensors", golden)
+        done = self.run_program(expect=path)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("seed2.output.1", done.stderr)
 
     def test_json(self):
         done = self.run_program(expect=self.changed_golden("seed2", (3, 17), 1000.0), extra=["--json"])
