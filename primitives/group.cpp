@@ -13,7 +13,6 @@
 #include "core/native/code_cache.h"
 #include "core/strategy/candidates.h"
 #include "core/strategy/group.h"
-#include "formats/error.h"
 #include "primitives/group_steps.h"
 #include "primitives/kernels/group_text.h"
 #include "primitives/support.h"
@@ -112,7 +111,7 @@ Answer ask_compiled(const Call& call) {
 
 Kernel prepare_compiled(const Call& call, const Offer& offer) {
   auto code = code_of(call, offer, true);
-  if (!code.function) throw Error("plan", code.refusal + "; name another strategy, or none");
+  TORCH_CHECK(code.function, code.refusal, "; name another strategy, or none");
   return run_by(call, offer,
                 kernels::TileProgram::Compiled{std::move(code.function), reads_of(call, offer).rows});
 }

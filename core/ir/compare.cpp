@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "core/aten/torch_bridge.h"
 
@@ -28,59 +29,73 @@ at::Tensor as_double(at::Tensor tensor) {
   return tensor.to(at::kDouble).contiguous();
 }
 
-// Numbers fall into groups of sizes with nothing between them. What is computed with a large number shows its
-// rounding in a continuum of sizes; a group apart is of another make.
-class SizeGroups {
+// What masks (-1e9, the lowest float32, -1e4 and a score): large numbers that are almost one, far above all
+// others. Of others that are large, small ones may be the rounding.
+class Masks {
  public:
-  SizeGroups(const double* values, std::int64_t count) {
+  Masks(const double* values, std::int64_t count) {
+    std::array<Sizes, kAll> by_exponent{};
+    std::int64_t below = 0;
     for (std::int64_t i = 0; i < count; ++i) {
       if (values[i] == 0 || !std::isfinite(values[i])) continue;
-      auto& one = largest_[bucket(values[i])];
-      one.top = std::max(one.top, std::abs(values[i]));
-      ++one.count;
+      by_exponent[exponent(values[i])].add(std::abs(values[i]));
+      ++below;
     }
-    // From the largest down; each bucket gets the largest of its group.
-    std::int64_t below = 0;
-    for (const auto& one : largest_) below += one.count;
-    double top = 0;
+    // From the largest down, as long as there are masks.
+    Sizes group;
     int empty = 0;
-    for (auto one = largest_.rbegin(); one != largest_.rend(); ++one) {
+    for (auto one = by_exponent.rbegin(); one != by_exponent.rend() && below > 0; ++one) {
       if (one->count == 0) {
         ++empty;
         continue;
       }
-      if (empty >= kGap && below >= kFewest) top = 0;
-      if (top == 0) top = one->top;
-      top_ = std::max(top_, top);
+      if (group.count > 0 && empty >= kGap) {
+        if (!group.is_mask() || below < kFewest) break;
+        masks_.push_back(group);
+        group = {};
+      }
+      group.add(*one);
       below -= one->count, empty = 0;
-      least_ = one->top = top;
     }
+    rest_ = group.top;
+    top_ = masks_.empty() ? rest_ : masks_.front().top;
   }
 
-  /// How much smaller than the largest of all the largest number of the value's group is. A zero is of the
-  /// smallest group.
+  /// How much smaller than the largest number of all the largest is that the value is judged by.
   double share(double value) const {
     if (top_ == 0 || !std::isfinite(value)) return 1;
-    return (value == 0 ? least_ : largest_[bucket(value)].top) / top_;
+    for (const auto& mask : masks_) {
+      if (std::abs(value) >= mask.least) return mask.top / top_;
+    }
+    return rest_ / top_;
   }
 
  private:
-  static constexpr int kGap = 7;                     // powers of two
-  static constexpr std::int64_t kFewest = 4;         // less are below a gap by chance
+  static constexpr int kGap = 7;                     // powers of two to the next smaller number
+  static constexpr std::int64_t kFewest = 2;         // numbers beside masks
   static constexpr int kLeast = -1080, kAll = 2110;  // exponents of float64
 
-  static std::size_t bucket(double value) {
-    int exponent = 0;
-    std::frexp(value, &exponent);
-    return static_cast<std::size_t>(exponent - kLeast);
+  struct Sizes {
+    double least = std::numeric_limits<double>::infinity(), top = 0;
+    std::int64_t count = 0;
+    void add(double size) { add({size, size, 1}); }
+    void add(const Sizes& more) {
+      least = std::min(least, more.least), top = std::max(top, more.top), count += more.count;
+    }
+    bool is_mask() const {
+      constexpr double kLarge = 5e3, kVeryLarge = 1e8, kAlmostOne = 0.98;
+      return least >= kAlmostOne * top && top >= (count > 1 ? kLarge : kVeryLarge);
+    }
+  };
+
+  static std::size_t exponent(double value) {
+    int found = 0;
+    std::frexp(value, &found);
+    return static_cast<std::size_t>(found - kLeast);
   }
 
-  struct Bucket {
-    double top = 0;
-    std::int64_t count = 0;
-  };
-  std::array<Bucket, kAll> largest_{};
-  double top_ = 0, least_ = 0;
+  std::vector<Sizes> masks_;
+  double top_ = 0, rest_ = 0;
 };
 
 std::vector<std::int64_t> unravel(std::int64_t flat, at::IntArrayRef shape) {
@@ -207,14 +222,14 @@ Difference compare(const at::Tensor& got, const at::Tensor& expected, const Tole
   const auto allowed = more.defined() ? as_double(more) : at::Tensor();
   const auto* extra = allowed.defined() ? allowed.const_data_ptr<double>() : nullptr;
   const std::int64_t parts = expected.is_complex() ? 2 : 1;
-  std::optional<SizeGroups> groups;
-  if (tolerance.by_size) groups.emplace(y, b.numel());
+  std::optional<Masks> masks;
+  if (tolerance.by_size) masks.emplace(y, b.numel());
   std::int64_t worst = 0;
   double worst_excess = -std::numeric_limits<double>::infinity();
   bool odd = false;
   for (std::int64_t i = 0; i < a.numel(); ++i) {
     double difference = std::abs(x[i] - y[i]), excess = 0;
-    const double share = groups ? groups->share(y[i]) : 1;
+    const double share = masks ? masks->share(y[i]) : 1;
     if (std::isfinite(x[i]) && std::isfinite(y[i])) {
       result.any_finite = true;
       excess = difference - (tolerance.absolute * share + tolerance.relative * std::abs(y[i]));

@@ -15,8 +15,8 @@ namespace wide {
 struct Tolerance {
   double relative = 0;
   double absolute = 0;
-  /// `absolute` is what the largest numbers may differ by. Others that are a hundred times smaller and more,
-  /// with none between (a score beside -1e9, which masks), may differ by as much less.
+  /// `absolute` is what the largest numbers may differ by. Beside what masks (-1e9 say) others are judged by
+  /// their own largest, and may differ by as much less.
   bool by_size = false;
 
   Tolerance times(double factor) const { return {factor * relative, factor * absolute, by_size}; }

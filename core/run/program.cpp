@@ -201,7 +201,9 @@ class ProgramBuilder {
                                            [&](std::size_t slot) { return is_constant(slot); });
     if (folds && strategy && may_wait(call, node_plan.offer, instruction.operands))
       return make_when_asked(call, node_plan.offer, instruction);
-    instruction.kernel = strategy ? strategy->prepare(call, node_plan.offer) : once(call);
+    with_torch_errors(
+        "compile", [&] { return instruction.where; },
+        [&] { instruction.kernel = strategy ? strategy->prepare(call, node_plan.offer) : once(call); });
     if (folds) return run_now(instruction);
     const auto packed = strategy && strategy->packs ? strategy->packs(call) : std::vector<std::size_t>();
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {

@@ -268,7 +268,7 @@ TEST(Compare, ToleranceFollowsTypeDepthAndScale) {
 }
 
 // Scores beside what masks: the scores' rounding is theirs, however large the mask is.
-TEST(Compare, NumbersApartFromLargeOnesAreJudgedByTheirOwnSize) {
+TEST(Compare, NumbersBesideMasksAreJudgedByTheirOwnSize) {
   for (const double fill : {-1e9, static_cast<double>(std::numeric_limits<float>::lowest()), 1e4}) {
     SCOPED_TRACE(fill);
     auto expected = at::arange(-20, 44).to(at::kFloat) * 0.25;
@@ -289,11 +289,20 @@ TEST(Compare, NumbersApartFromLargeOnesAreJudgedByTheirOwnSize) {
   }
 }
 
-// A few small numbers among large ones are small by chance: their rounding is that of the others.
-TEST(Compare, NumbersThatAreSmallByChanceAreJudgedByTheOthers) {
-  for (const auto& expected :
-       {at::tensor({1e-4F, 1.F}), at::tensor({1e-6F, 3e-6F, 2e-5F, 1.F, 2.F, -1.F}), at::logspace(-6, 6, 60),
-        at::zeros({7}), at::tensor({0.F, 0.F, 0.F, 0.F, 1.F})}) {
+// A mask may be added to a score, or stand alone.
+TEST(Compare, MasksMayDifferALittle) {
+  const auto scores = at::arange(-20, 44).to(at::kFloat) * 0.25;
+  const auto added = at::cat({scores, scores.slice(0, 0, 30) - 1e4, at::full({1}, -1e9)});
+  auto got = added.clone();
+  got[3] += 1e-3;
+  EXPECT_FALSE(compare(got, added, tolerance(at::kFloat, 9, magnitude(added))).agrees);
+}
+
+// Small numbers among large ones may be what rounding left: it is that of the others.
+TEST(Compare, OtherSmallNumbersAreJudgedByTheLargeOnes) {
+  for (const auto& expected : {at::tensor({1e-4F, 1.F}), at::tensor({1e-6F, 3e-6F, 2e-5F, 1.F, 2.F, -1.F}),
+                               at::logspace(-6, 6, 60), at::zeros({7}), at::tensor({0.F, 0.F, 0.F, 0.F, 1.F}),
+                               at::eye(4) + 1e-9, at::cat({at::randn({20}) * 1e5, at::randn({20}) * 1e-3})}) {
     const auto bound = tolerance(at::kFloat, 9, magnitude(expected));
     EXPECT_TRUE(compare(expected + 0.9 * bound.absolute, expected, bound).agrees) << expected;
   }

@@ -190,7 +190,9 @@ TEST(Sharing, ASharedInputIsReadOnceByTheFirstLayer) {
 
   const auto convolution = two_convolutions();
   auto other = wide_model(convolution, kMembers);
-  EXPECT_EQ(strategies(other.build(shared_inputs(convolution)))[0], "dense");
+  const auto& built = other.build(shared_inputs(convolution));
+  EXPECT_THAT(strategies(built)[0], AnyOf("dense", "prepacked"));
+  EXPECT_EQ(built.plan().nodes[0].offer.operands[0], Layout::kShared);
   expect_right(other, shared_inputs(convolution));
 }
 
