@@ -24,6 +24,52 @@ Progress progress(const JobContext& context) {
           [context] { context.check(); }};
 }
 
+// Whether the build has times that AUTO's view of the same model has not, such as what was measured since.
+bool has_newer_times(const ModelView& built, const ModelView& planned) {
+  const bool comparable = built.schedule == planned.schedule;  // else estimates are of other passes
+  const auto differ = [&](double us, bool measured, double other_us, bool other_measured) {
+    return measured != other_measured || (comparable && us != other_us);
+  };
+  return std::any_of(built.graph.begin(), built.graph.end(), [&](const NodeView& node) {
+    const auto* offers = node.choosable() ? planned.find(node.name) : nullptr;
+    if (offers == nullptr) return false;
+    bool offered = false, same = false;
+    const auto compare = [&](const std::string& strategy, double us, bool measured) {
+      if (strategy != node.strategy) return;
+      offered = true;
+      same = same || !differ(us, measured, node.microseconds, node.measured);
+    };
+    compare(offers->strategy, offers->microseconds, offers->measured);
+    for (const auto& other : offers->alternatives)
+      compare(other.strategy, other.microseconds, other.measured);
+    return offered && !same;
+  });
+}
+
+// What the model runs by has one time wherever it stands: under another schedule AUTO's is another.
+std::shared_ptr<const ModelView> with_times_of(const ModelView& built,
+                                               const std::shared_ptr<const ModelView>& planned) {
+  if (planned.get() == &built) return planned;
+  auto offered = std::make_shared<ModelView>(*planned);
+  for (auto& node : offered->graph) {
+    const auto* now = built.find(node.name);
+    if (now == nullptr) continue;
+    if (now->strategy == node.strategy) {
+      node.microseconds = now->microseconds, node.measured = now->measured;
+      continue;
+    }
+    auto& others = node.alternatives;
+    const auto found = std::find_if(others.begin(), others.end(), [&](const AlternativeView& one) {
+      return one.strategy == now->strategy;
+    });
+    if (found == others.end()) continue;
+    found->microseconds = now->microseconds, found->measured = now->measured;
+    std::stable_sort(others.begin(), others.end(),
+                     [](const auto& a, const auto& b) { return a.microseconds < b.microseconds; });
+  }
+  return offered;
+}
+
 }  // namespace
 
 std::string chosen(const BuildWish& wish, const NodeView& node) {
@@ -132,6 +178,7 @@ void Workbench::show_model(std::shared_ptr<const ModelView> model) {
   const bool another = !session.model || !(session.model->source == model->source);
   const BuildWish free{.mode = model->wish.mode};
   if (another || model->wish == free) session.planned = model;
+  session.offered = with_times_of(*model, session.planned);
   session.model = std::move(model);
   session.proof.reset();
   session.calls.reset();
@@ -183,10 +230,15 @@ void Workbench::build() {
   // In another mode nodes of the same names can be other operators: AUTO plans it, too.
   const bool other_mode = session.planned && session.planned->wish.mode != session.wish.mode;
   jobs.start(Lane::kEngine, "Building " + session.model->name,
-             [this, wish = session.wish, other_mode, bench = host.bench](const JobContext& context) -> Apply {
+             [this, wish = session.wish, known = other_mode ? nullptr : session.planned,
+              bench = host.bench](const JobContext& context) -> Apply {
                const BuildWish free{.mode = wish.mode};
-               auto planned = other_mode && wish != free ? bench->build(free, progress(context)) : nullptr;
+               auto planned = !known && wish != free ? bench->build(free, progress(context)) : nullptr;
                auto model = bench->build(wish, progress(context));
+               if (known && wish != free && has_newer_times(*model, *known)) {
+                 planned = bench->build(free, progress(context));
+                 model = bench->build(wish, progress(context));
+               }
                return [this, planned = std::move(planned), model = std::move(model)] {
                  if (planned) session.planned = planned;
                  notices.log(Level::kInfo,

@@ -21,7 +21,8 @@ struct WishHistory {
 struct Session {
   std::shared_ptr<const ModelView> model;  ///< null: nothing is open
   std::shared_ptr<const ModelView>
-      planned;     ///< the same model as AUTO plans it: what there is to choose from
+      planned;  ///< the same model as AUTO plans it: what there is to choose from
+  std::shared_ptr<const ModelView> offered;  ///< `planned`, with the times of what `model` runs by
   BuildWish wish;  ///< as edited; where it differs from model->wish there is something to build
   std::optional<ProofView> proof;  ///< of `model` as it is built
   std::optional<Calls> calls;      ///< of `model`, where somebody asked
@@ -44,7 +45,7 @@ struct Session {
   Try estimated() const;
   bool edited() const { return model && !(wish == model->wish); }
   /// The node as AUTO sees it, with all it could be run by; null where there is none.
-  const NodeView* offers(const std::string& node) const { return planned ? planned->find(node) : nullptr; }
+  const NodeView* offers(const std::string& node) const { return offered ? offered->find(node) : nullptr; }
 };
 
 /// The plan of an open model as a file, for other processes; the same file for the same plan. Throws

@@ -243,6 +243,31 @@ void measuring(ImGuiTestContext* ctx) {
   IM_CHECK(conv().microseconds > 0);
 }
 
+// Every panel has the times that the build has, also where something is chosen.
+void what_was_timed_since_is_told_everywhere(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  show(ctx, "strategies");
+  auto& session = bench().session;
+  const auto name = conv().name;
+  gui::set_choice(session.wish.by_value, "%" + name, "sequential");
+  bench().measure();
+  settle(ctx);
+  settle(ctx);
+  IM_CHECK(!session.edited());
+  IM_CHECK(session.planned->wish != session.model->wish);
+  const auto& built = *session.model->find(name);
+  IM_CHECK_STR_EQ(built.strategy.c_str(), "sequential");
+  const auto* offers = session.offers(name);
+  if (!offers->choosable()) return;  // AUTO found the members fastest each by itself
+  IM_CHECK(std::ranges::any_of(offers->alternatives, [&](const gui::AlternativeView& one) {
+    return one.strategy == "sequential" && one.measured == built.measured &&
+           one.microseconds == built.microseconds;
+  }));
+  for (const auto& node : session.model->graph) {
+    if (node.choosable()) IM_CHECK_EQ(session.offers(node.name)->measured, node.measured);
+  }
+}
+
 void filtering(ImGuiTestContext* ctx) {
   with_sample(ctx);
   show(ctx, "strategies");
@@ -273,6 +298,7 @@ void add_strategies_tests(ImGuiTestEngine* engine) {
   add("command line", command_line);
   add("a refused strategy is told", a_refused_strategy_is_told);
   add("measuring", measuring);
+  add("what was timed since is told everywhere", what_was_timed_since_is_told_everywhere);
   add("filtering", filtering);
 }
 
