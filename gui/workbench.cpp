@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 
 #include "app/sweep_job.h"
@@ -32,6 +33,24 @@ void reset_columns() {
     for (int column = 0; column < table->ColumnsCount; ++column)
       table->Columns[column].WidthRequest = table->Columns[column].StretchWeight = -1;
   }
+}
+
+// Every column keeps its share of the window: by itself the library lets the middle have all that comes or
+// goes.
+void scale_nodes(ImGuiDockNode* node, ImVec2 times) {
+  constexpr float kParts = 64;  // of a pixel: there and back again is the very same
+  if (node == nullptr) return;
+  node->SizeRef = {std::round(kParts * node->SizeRef.x * times.x) / kParts,
+                   std::round(kParts * node->SizeRef.y * times.y) / kParts};
+  for (auto* child : node->ChildNodes) scale_nodes(child, times);
+}
+
+void follow_window(ImGuiID dock) {
+  auto* root = ImGui::DockBuilderGetNode(dock);
+  const auto room = ImTrunc(ImGui::GetMainViewport()->WorkSize);  // nodes stand on whole pixels
+  if (root == nullptr || root->Size.x < 1 || root->Size.y < 1 || room.x < 1 || room.y < 1) return;
+  if (std::abs(root->Size.x - room.x) >= 1 || std::abs(root->Size.y - room.y) >= 1)
+    scale_nodes(root, {room.x / root->Size.x, room.y / root->Size.y});
 }
 
 // Not floating, and not a window's own: nothing lies below it but the cleared picture.
@@ -287,7 +306,7 @@ void Workbench::draw_dock() {
   const ImGuiID dock = ImGui::GetID("workbench");
   const bool first = !laid_out_;
   laid_out_ = true;
-  if (first || reset_layout_) compact_ = is_compact();
+  compact_ = is_compact();
   if (reset_layout_ || (first && ImGui::DockBuilderGetNode(dock) == nullptr)) {
     default_layout(dock);
     if (reset_layout_) reset_columns();
@@ -297,6 +316,7 @@ void Workbench::draw_dock() {
     }
     reset_layout_ = false;
   }
+  follow_window(dock);
   // The picture is cleared in the colour of panels, so that what is docked need not be filled once more: on
   // software rendering each filling of the window takes milliseconds.
   ImGui::PushStyleColor(ImGuiCol_WindowBg, faded(theme.panel, 0));

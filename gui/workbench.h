@@ -116,7 +116,8 @@ class Workbench {
 
   double now_ = 0;
   float display_scale_ = 1;
-  bool compact_ = false;  ///< as it was when panels were last laid out
+  bool compact_ = false;  ///< there is little room for this size of text
+  bool popup_ = false;    ///< a dialog or menu was open at the end of the last frame: it has the keys
   bool restyle_ = true, reset_layout_ = false, laid_out_ = false;
   bool closing_ = false, closed_ = false, help_ = false;
   std::optional<ModelSource> choice_;  ///< models of a folder, of which one is to be chosen

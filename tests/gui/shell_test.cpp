@@ -1,5 +1,6 @@
 // Menu, palette, shortcuts, look, notices, closing: what belongs to no panel.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -225,6 +226,33 @@ void warnings_go(ImGuiTestContext* ctx) {
   IM_CHECK(bench().notices.log_text().find("nothing is open") != std::string::npos);
 }
 
+float share_of(ImGuiTestContext* ctx, const char* panel) {
+  const auto* window = ctx->GetWindowByRef(panel);
+  return window == nullptr ? 0 : window->Size.x / ImGui::GetIO().DisplaySize.x;
+}
+
+// Every column has its share of a window of another size, and tabs their pictures where there is room.
+void columns_follow_the_window(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  const std::array panels = {"//###Models", "//###Graph", "//###Inspector"};
+  const auto height = ctx->GetWindowByRef("//###Log")->Size.y;
+  ctx->Yield(200);
+  IM_CHECK_EQ(ctx->GetWindowByRef("//###Log")->Size.y, height);  // nothing creeps
+  std::vector<float> before;
+  for (const auto* panel : panels) before.push_back(share_of(ctx, panel));
+  for (const ImVec2 size : {ImVec2{640, 480}, ImVec2{1280, 800}, ImVec2{900, 600}}) {
+    resize(ctx, size);
+    for (std::size_t i = 0; i < panels.size(); ++i)
+      IM_CHECK_LT(std::abs(share_of(ctx, panels[i]) - before[i]), 0.02F);
+    if (size.x == 640) picture(ctx, "small-again");
+  }
+  resize(ctx, {640, 480});
+  fresh(ctx);
+  IM_CHECK_STR_EQ(ctx->GetWindowByRef("//###Graph")->Name, "Graph###Graph");
+  resize(ctx);
+  IM_CHECK(std::string(ctx->GetWindowByRef("//###Graph")->Name).find("  Graph") != std::string::npos);
+}
+
 void number_keys_show_panels(ImGuiTestContext* ctx) {
   fresh(ctx);
   for (std::size_t i = 0; i < bench().panels.size() && i < 9; ++i) {
@@ -380,6 +408,7 @@ void add_shell_tests(ImGuiTestEngine* engine) {
   add("shortcuts are listed", shortcuts_listed);
   add("chords are unique", chords_are_unique);
   add("notices stay and go", notices_stay_and_go);
+  add("columns follow the window", columns_follow_the_window);
   add("warnings go", warnings_go);
   add("number keys show panels", number_keys_show_panels);
   add("run keys show their panels", run_keys_show_their_panels);
