@@ -1,6 +1,7 @@
 #include "gui/panels/graph_layout.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 namespace wide::gui {
@@ -133,21 +134,17 @@ void wrap(GraphPicture& picture, double wide, double high) {
   constexpr double kReadable = 0.7, kBetween = 0.6;  // of full size; between two lines, in boxes
   int layers = 0;
   for (const auto& box : picture.boxes) layers = std::max(layers, box.layer + 1);
-  std::vector<std::pair<double, double>> rows(static_cast<std::size_t>(layers), {0, 0});  // lowest, highest
-  for (const auto& box : picture.boxes) {
-    auto& [low, top] = rows[static_cast<std::size_t>(box.layer)];
-    low = std::min(low, box.row), top = std::max(top, box.row);
-  }
   struct Line {
-    double low = 0, top = 0;
+    double low = std::numeric_limits<double>::infinity(), top = -low;
+    void take(const Line& other) { low = std::min(low, other.low), top = std::max(top, other.top); }
   };
+  std::vector<Line> rows(static_cast<std::size_t>(layers));  // every layer holds a box
+  for (const auto& box : picture.boxes) rows[static_cast<std::size_t>(box.layer)].take({box.row, box.row});
   const auto lines_of = [&](int columns) {
     std::vector<Line> lines(static_cast<std::size_t>((layers + columns - 1) / columns));
-    for (int layer = 0; layer < layers; ++layer) {
-      auto& line = lines[static_cast<std::size_t>(layer / columns)];
-      line.low = std::min(line.low, rows[static_cast<std::size_t>(layer)].first);
-      line.top = std::max(line.top, rows[static_cast<std::size_t>(layer)].second);
-    }
+    for (int layer = 0; layer < layers; ++layer)
+      lines[static_cast<std::size_t>(layer / columns)].take(rows[static_cast<std::size_t>(layer)]);
+    std::erase_if(lines, [](const Line& line) { return line.low > line.top; });
     return lines;
   };
   const auto size_of = [&](int columns) {

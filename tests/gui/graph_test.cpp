@@ -122,6 +122,20 @@ void long_graphs_are_wrapped(ImGuiTestContext* ctx) {
   IM_CHECK_EQ(line.boxes[3].y, line.boxes[0].y);  // what fits stays in one line
 }
 
+// A line is as high as what stands in it, wherever the rows have drifted to by then.
+void lines_of_a_graph_lie_close(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  gui::GraphPicture drifting;
+  for (int i = 0; i < 64; ++i)
+    drifting.boxes.push_back({.key = "%" + std::to_string(i), .layer = i, .row = 0.5 * i});
+  gui::wrap(drifting, 6, 8);
+  IM_CHECK_EQ(drifting.boxes.front().y, 0);
+  for (std::size_t i = 1; i < drifting.boxes.size(); ++i) {
+    const auto &before = drifting.boxes[i - 1], &box = drifting.boxes[i];
+    if (box.x == 0) IM_CHECK_LT(box.y - before.y, 2);  // a new line
+  }
+}
+
 ImVec2 middle_of(const gui::GraphPanel& panel, const std::string& node) {
   const auto& model = *bench().session.model;
   for (const auto& box : panel.picture.boxes) {
@@ -310,6 +324,7 @@ void add_graph_tests(ImGuiTestEngine* engine) {
   add("modules fold", modules_fold);
   add("modules open one level at a time", modules_open_one_level_at_a_time);
   add("long graphs are wrapped", long_graphs_are_wrapped);
+  add("lines of a graph lie close", lines_of_a_graph_lie_close);
   add("the left button selects and moves", the_left_button_selects_and_moves);
   add("another size shows all again", another_size_shows_all_again);
   add("the filter jumps from find to find", the_filter_jumps_from_find_to_find);
