@@ -18,7 +18,10 @@ std::vector<GuideStep> steps_of(const FirstStepsPanel& panel, const Workbench& b
   const auto& session = bench.session;
   const auto& results = *bench.results;
   const bool open = session.model != nullptr;
-  const bool measured = results.sweep->run && results.sweep->run->run.id > 0;
+  const auto& sweep = *results.sweep;
+  const bool of_it =
+      sweep.job != 0 || (open && shows(sweep, session.model->name));  // measured now, or earlier
+  const bool measured = sweep.run && sweep.run->run.id > 0 && of_it;
   return {
       {"Open a model",
        "An exported model (.pt2) and its checkpoints, a member each: Ctrl+O, or drop them into the window. "

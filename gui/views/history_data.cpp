@@ -123,6 +123,25 @@ RunData read_run(const std::filesystem::path& database, std::int64_t wanted) {
   return data;
 }
 
+std::optional<RunData> newest_run(const std::filesystem::path& database, const std::string& subject) {
+  std::int64_t newest = 0;
+  {
+    const auto store = Store::open(database, OpenMode::kReadOnly);
+    const auto runs = store.runs();
+    const auto fits = [&](const results::RunSummary& run) {
+      if (run.origin != "measured" || app::only_captured(store, run)) return false;
+      if (subject.empty()) return true;
+      const auto cases = store.compared_cases(run.id);
+      return std::any_of(cases.begin(), cases.end(),
+                         [&](const results::CaseRecord& one) { return one.subject == subject; });
+    };
+    const auto found = std::find_if(runs.rbegin(), runs.rend(), fits);
+    if (found == runs.rend()) return std::nullopt;
+    newest = found->id;
+  }
+  return read_run(database, newest);
+}
+
 Table compare_table() {
   const auto text = CellKind::kText, number = CellKind::kNumber;
   return Table({{"subject", "subject"},

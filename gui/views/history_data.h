@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ struct RunData {
 };
 /// `wanted` 0: the newest one that measured, where there is one. Throws wide::Error.
 RunData read_run(const std::filesystem::path& database, std::int64_t wanted);
+/// The newest one that was measured here, and that has `subject` (empty: any); nothing where there is none.
+/// Throws wide::Error.
+std::optional<RunData> newest_run(const std::filesystem::path& database, const std::string& subject);
 
 /// A comparison and its rows.
 struct CompareData {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "gui/panels/first_steps_panel.h"
 #include "gui/results_bed.h"
 #include "gui/views/quantity.h"
 #include "gui/views/samples.h"
@@ -250,6 +251,49 @@ void new_cases_come_into_view(ImGuiTestContext* ctx) {
   picture(ctx, "unreliable");
 }
 
+bool is_drawn(ImGuiTestContext* ctx, const std::string& words) {
+  return drawn_text(ctx).find(words) != std::string::npos;
+}
+
+// What was measured of others, or elsewhere, is no result of the open model.
+void runs_of_other_models_are_not_shown(ImGuiTestContext* ctx) {
+  const auto runs = with_history(ctx);
+  auto& panel = *panels().sweep;
+  show(ctx, "sweep");
+  bench().commands.run("sweep.show_run");
+  settle(ctx);
+  IM_CHECK(panel.run != nullptr);
+  IM_CHECK_EQ(panel.run->run.id, runs.back());
+  bench().commands.run("file.sample");
+  settle(ctx);
+  IM_CHECK(panel.run == nullptr);
+  IM_CHECK(is_drawn(ctx, "Nothing is measured yet"));
+  const gui::FirstStepsPanel untouched;
+  IM_CHECK_EQ(gui::steps_done(untouched, bench()).done, 1U);             // it is open, no more
+  bench().commands.run("sweep.show_run", std::to_string(runs.front()));  // asked for
+  settle(ctx);
+  IM_CHECK(panel.run != nullptr);
+  IM_CHECK_EQ(panel.run->run.id, runs.front());
+  IM_CHECK_EQ(gui::steps_done(untouched, bench()).done, 1U);
+}
+
+void a_sweep_that_did_not_start_shows_no_other(ImGuiTestContext* ctx) {
+  with_history(ctx);
+  show(ctx, "sweep");
+  bench().commands.run("sweep.show_run");
+  settle(ctx);
+  IM_CHECK(panels().sweep->run != nullptr);
+  bench().host.program = "/bin/false";
+  bench().commands.run("sweep.take_command", "widebench benchmark mlp -p ci -n 2");
+  ctx->Yield(2);
+  bench().commands.run("sweep.start");
+  settle(ctx);
+  IM_CHECK(noticed("did not work"));
+  IM_CHECK(panels().sweep->run == nullptr);
+  IM_CHECK(is_drawn(ctx, "The sweep did not start"));
+  picture(ctx, "not-started");
+}
+
 }  // namespace
 
 void add_sweep_tests(ImGuiTestEngine* engine) {
@@ -269,6 +313,8 @@ void add_sweep_tests(ImGuiTestEngine* engine) {
   add("results_are_exported", results_are_exported);
   add("the_export_dialog_asks", the_export_dialog_asks);
   add("a_hundred_thousand_rows", a_hundred_thousand_rows);
+  add("runs of other models are not shown", runs_of_other_models_are_not_shown);
+  add("a sweep that did not start shows no other", a_sweep_that_did_not_start_shows_no_other);
 }
 
 }  // namespace wide::test

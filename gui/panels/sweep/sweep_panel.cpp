@@ -6,6 +6,7 @@
 #include "gui/panels/shared/plot_export.h"
 #include "gui/views/quantity.h"
 #include "results/reliability.h"
+#include "results/table.h"
 
 namespace wide::gui {
 namespace {
@@ -108,13 +109,46 @@ void draw_cases(SweepPanel& panel, const Ui& ui) {
     ui.selection.choose_case(data.cases[*row].key);
 }
 
+// What was measured of another model is no result of the open one.
+void follow_model(SweepPanel& panel, const Workbench& bench, const Ui& ui) {
+  const auto& model = bench.session.model;
+  const auto subject = panel.open_model && model ? model->name : std::string();
+  if (panel.asked && panel.subject == subject) return;
+  panel.asked = true;
+  panel.subject = subject;
+  const bool sample = panel.run && panel.run->run.id == 0;
+  if (sample || (panel.run && (subject.empty() || shows(panel, subject)))) return;
+  panel.run.reset();
+  ui.commands.run("sweep.show_run");
+}
+
+void draw_nothing(const SweepPanel& panel, const Workbench& bench, const Ui& ui) {
+  const auto is = [&](std::uint64_t id, std::initializer_list<JobState> states) {
+    const auto job = id == 0 ? std::nullopt : bench.jobs.find(id);
+    return job && std::find(states.begin(), states.end(), job->state) != states.end();
+  };
+  if (is(panel.job, {JobState::kWaiting, JobState::kRunning}))
+    return faint_text(ui, "What is measured will stand here.");
+  if (is(panel.job, {JobState::kFailed})) {
+    const auto why = bench.jobs.find(panel.job)->text;
+    return empty_state(ui, icon::kWarning, "The sweep did not start", why.c_str(), "sweep.start",
+                       "Try again###again");
+  }
+  if (is(panel.reading, {JobState::kWaiting, JobState::kRunning}))
+    return faint_text(ui, "Reading the last sweep\xe2\x80\xa6");
+  std::string text;
+  if (!panel.subject.empty()) text = "No run of " + results::printable(panel.subject, 60) + " is kept. ";
+  text +=
+      "Speed-up over N with its interval, and a table of all cases, will stand here. The small sweep takes "
+      "under three minutes.";
+  empty_state(ui, icon::kSweep, "Nothing is measured yet", text.c_str(), "sweep.start_small",
+              "Measure the small sweep");
+}
+
 }  // namespace
 
 void draw(SweepPanel& panel, Workbench& bench, const Ui& ui) {
-  if (!panel.asked) {
-    panel.asked = true;
-    ui.commands.run("sweep.show_run");
-  }
+  follow_model(panel, bench, ui);
   ImGui::SetNextItemOpen(panel.open_gate || (panel.run == nullptr && !panel.fold),
                          panel.fold || panel.open_gate ? ImGuiCond_Always : ImGuiCond_Once);
   panel.fold = false;
@@ -124,16 +158,8 @@ void draw(SweepPanel& panel, Workbench& bench, const Ui& ui) {
     check_form(panel, bench);
   }
   draw_actions(panel, ui);
-  const auto reading = panel.reading == 0 ? std::nullopt : bench.jobs.find(panel.reading);
-  if (!panel.run && reading &&
-      (reading->state == JobState::kWaiting || reading->state == JobState::kRunning)) {
-    faint_text(ui, "Reading the last sweep\xe2\x80\xa6");
-  } else if (!panel.run) {
-    empty_state(
-        ui, icon::kSweep, "Nothing is measured yet",
-        "Speed-up over N with its interval, and a table of all cases, will stand here. The small sweep takes "
-        "under three minutes.",
-        "sweep.start_small", "Measure the small sweep");
+  if (!panel.run) {
+    draw_nothing(panel, bench, ui);
   } else {
     ImGui::Separator();
     draw_headline(panel, bench, ui);

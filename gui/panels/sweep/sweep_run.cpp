@@ -1,4 +1,5 @@
 // The child process that measures, and the reading of what it stores.
+#include <algorithm>
 #include <chrono>
 
 #include "formats/error.h"
@@ -51,8 +52,8 @@ Apply measure(const Sweep& sweep, const Shared& panel, Notices* notices, const J
   };
   const auto end = run_child(task);
   const auto run = progress.run > 0 ? read_quietly(sweep.database, progress.run) : nullptr;
-  const bool failed = !end.cancelled && end.code != kDone && end.code != kRegression &&
-                      end.code != kInconclusive && end.code != kWrongNumbers;
+  const bool verdict = end.code == kRegression || end.code == kInconclusive || end.code == kWrongNumbers;
+  const bool failed = !end.cancelled && end.code != kDone && (!verdict || progress.run == 0);
   auto said = read_gate(end.output);
   said.run = progress.run;
   context.post([panel, run, said] {
@@ -116,6 +117,7 @@ void plot_run(SweepPanel& panel) {
 
 void start_sweep(const Shared& panel, Workbench& bench) {
   const auto arguments_of = [form = form_of(*panel, bench)] { return arguments(form); };
+  panel->run.reset();  // what is shown from here on is of this sweep
   start(panel, bench, {"Sweep", arguments_of, bench.host.program, panel->records->database});
 }
 
@@ -126,25 +128,34 @@ void resume_sweep(const Shared& panel, Workbench& bench, std::int64_t run) {
         {"Resuming run " + std::to_string(run), [words] { return words; }, bench.host.program, database});
 }
 
+bool shows(const SweepPanel& panel, const std::string& subject) {
+  if (!panel.run) return false;
+  const auto& subjects = panel.run->subjects;
+  return std::find(subjects.begin(), subjects.end(), subject) != subjects.end();
+}
+
 void load_run(const Shared& panel, Workbench& bench, std::int64_t run) {
   const auto database = panel->records->database;
   std::error_code failed;
   if (database.empty() || !std::filesystem::exists(database, failed)) return;
+  const auto subject = panel->subject;
   panel->reading = bench.jobs.start(
       Lane::kFiles, run == 0 ? "Reading the last sweep" : "Reading run " + std::to_string(run),
-      [panel, database, run](const JobContext&) -> Apply {
+      [panel, database, run, subject](const JobContext&) -> Apply {
         if (run != 0) {
           auto read = std::make_shared<RunData>(read_run(database, run));
           return [panel, read] { show_run(*panel, read); };
         }
         // Nobody asked for the newest one: History says what is wrong with a database.
         try {
-          if (read_history(database).runs.empty()) return [] {};
+          auto read = newest_run(database, subject);
+          if (!read) return [] {};
+          return [panel, subject, read = std::make_shared<RunData>(std::move(*read))] {
+            if (!panel->run && panel->subject == subject) show_run(*panel, read);
+          };
         } catch (const Error&) {
           return [] {};
         }
-        auto read = std::make_shared<RunData>(read_run(database, 0));
-        return [panel, read] { show_run(*panel, read); };
       });
 }
 

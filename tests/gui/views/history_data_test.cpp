@@ -101,6 +101,20 @@ TEST(HistoryData, CapturesAreFoundAndAreNotTheNewestRun) {
   EXPECT_EQ(read_run(folder / "r.db", captured).captured, "mlp/n=8");
 }
 
+TEST(HistoryData, TheNewestRunOfASubjectIsFound) {
+  const TemporaryFolder folder;
+  const auto file = folder / "r.db";
+  auto store = Store::open(file, OpenMode::kReadWrite);
+  const auto first = add_run(store, 1, 0, 1, "a");
+  auto imported = store.run(first);
+  imported.uid.clear();
+  store.import_run(imported, store.cases(first));
+  ASSERT_TRUE(newest_run(file, "case3").has_value());
+  EXPECT_EQ(newest_run(file, "case3")->run.id, first);  // not what came from elsewhere
+  EXPECT_EQ(newest_run(file, "")->run.id, first);
+  EXPECT_FALSE(newest_run(file, "resblock").has_value());
+}
+
 TEST(HistoryData, AComparisonIsShownWithWordsAndIntervals) {
   const TemporaryFolder folder;
   auto store = Store::open(folder / "r.db", OpenMode::kReadWrite);
