@@ -278,6 +278,18 @@ std::vector<bool> left_out(const Table& table, std::span<const float> widths, fl
     out[next] = true;
     wanted -= widths[next];
   }
+  // What went before a wider one may fit now.
+  std::vector<std::size_t> left;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (out[i]) left.push_back(i);
+  }
+  std::stable_sort(left.begin(), left.end(),
+                   [&](std::size_t a, std::size_t b) { return columns[a].spare < columns[b].spare; });
+  for (const auto i : left) {
+    if (wanted + widths[i] > room) continue;
+    out[i] = false;
+    wanted += widths[i];
+  }
   return out;
 }
 

@@ -92,7 +92,8 @@ class Table {
   bool descending_ = false;
 };
 
-/// Which columns are left out, so that the others fit into `room`: those that can be spared, highest first.
+/// Which columns are left out, so that the others fit into `room`: those that can be spared, highest first,
+/// but for what fits beside the others in the end.
 /// `widths` of all columns; 0: not shown anyway.
 std::vector<bool> left_out(const Table& table, std::span<const float> widths, float room);
 

@@ -225,5 +225,16 @@ TEST(Table, WhatCanBeSparedIsLeftOutWhereThereIsNoRoom) {
   EXPECT_EQ(left_out(table, std::vector<float>{10, 10, 0, 10}, 20), (Out{false, false, false, true}));
 }
 
+// A wide column that had to go leaves room for narrow ones that went before it.
+TEST(Table, WhatStillFitsIsPutBack) {
+  const Table table({{"a", "a"},
+                     {"wide", "wide", CellKind::kText, nullptr, "", 1},
+                     {"c", "c", CellKind::kText, nullptr, "", 3},
+                     {"d", "d", CellKind::kText, nullptr, "", 2}});
+  using Out = std::vector<bool>;
+  EXPECT_EQ(left_out(table, std::vector<float>{10, 50, 10, 10}, 40), (Out{false, true, false, false}));
+  EXPECT_EQ(left_out(table, std::vector<float>{10, 50, 10, 10}, 25), (Out{false, true, true, false}));
+}
+
 }  // namespace
 }  // namespace wide::gui
