@@ -30,7 +30,8 @@ enum : std::size_t {
   kDtype,
   kMode,
   kError,
-  kReason
+  kReason,
+  kRivals
 };
 
 const results::Rival* best_rival(const CaseRecord& record) {
@@ -67,7 +68,8 @@ Table sweep_table() {
                 {"dtype", "dtype", text, nullptr, "", 8},
                 {"mode", "mode", text, nullptr, "", 9},
                 {"error", "largest error", number, show_error, "", 11},
-                {"reason", "reason", text, nullptr, "", 5}});
+                {"reason", "reason", text, nullptr, "", 5},
+                {"rivals", "times of rivals", text, nullptr, "", 12}});
 }
 
 void add_cases(Table& table, const std::vector<CaseRecord>& cases) {
@@ -93,6 +95,7 @@ void add_cases(Table& table, const std::vector<CaseRecord>& cases) {
                 rival->time.ci95.known() ? rival->time.ci95 : Interval{rival->time.median_us});
     table.set(row, kEager, record.speedup);
     table.set(row, kBest, record.speedup_best_rival);
+    table.set(row, kRivals, rivals_text(record));
   }
   table.refresh();
 }
@@ -112,6 +115,17 @@ std::string reason_text(const CaseRecord& record) {
   const auto why = results::unreliable(record);
   if (why.empty()) return printable(record.reason, 1000);
   return std::string(results::kUnreliable).append("; ").append(printable(why, 1000));
+}
+
+std::string rivals_text(const CaseRecord& record) {
+  if (record.verdict != Verdict::kPass) return "";
+  std::string text;
+  for (const auto& rival : record.rivals) {
+    if (!(rival.time.median_us > 0)) continue;
+    text.append(text.empty() ? "" : ", ").append(printable(rival.name, 40)).append(" ");
+    text.append(show_time({rival.time.median_us}));
+  }
+  return text.empty() || results::unreliable(record).empty() ? text : "doubtful: " + text;
 }
 
 Meaning meaning(std::string_view word) {

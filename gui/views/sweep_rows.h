@@ -11,7 +11,7 @@
 namespace wide::gui {
 
 /// Columns: subject, n, strategy, verdict, wide, eager, best, rival, rival_time, shape, device, dtype, mode,
-/// error, reason.
+/// error, reason, rivals.
 Table sweep_table();
 
 /// Adds a row per case. A case that did not pass has no times and no speed-up in it: its verdict stands
@@ -24,6 +24,10 @@ std::string verdict_word(const results::CaseRecord& record);
 std::string verdict_word(const results::CaseRecord& record, profiler::Effect effect);
 /// Why a case did not pass, or why its times allow no verdict: "unreliable: measure again; …".
 std::string reason_text(const results::CaseRecord& record);
+
+/// What each rival took: "eager 1.52 ms, threads 0.81 ms", with "doubtful: " before it where the times allow
+/// no verdict. Empty where the case did not pass.
+std::string rivals_text(const results::CaseRecord& record);
 
 /// What a verdict word means to the reader.
 enum class Meaning : std::uint8_t { kGood, kBad, kSame, kUnclear, kBroken };

@@ -101,6 +101,7 @@ void draw_run(HistoryPanel& panel, const Ui& ui) {
   options.tip = [&](std::size_t row) {
     auto text = data.cases[row].key;
     if (!data.cases[row].reason.empty()) text.append("\n").append(printable(data.cases[row].reason, 1000));
+    if (const auto rivals = rivals_text(data.cases[row]); !rivals.empty()) text.append("\n").append(rivals);
     return text.append("\nA double click follows its subject over time.");
   };
   if (const auto row = draw_table(ui, panel.run->table, panel.cases, options)) {

@@ -98,6 +98,7 @@ void draw_cases(SweepPanel& panel, const Ui& ui) {
     const auto& record = data.cases[row];
     auto text = record.key;
     if (const auto why = reason_text(record); !why.empty()) text.append("\n").append(why);
+    if (const auto rivals = rivals_text(record); !rivals.empty()) text.append("\n").append(rivals);
     if (!record.stop_reason.empty())
       text.append("\n")
           .append(std::to_string(record.rounds))

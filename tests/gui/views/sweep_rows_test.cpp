@@ -62,6 +62,18 @@ TEST(SweepRows, SayWhereTimesAllowNoVerdict) {
   EXPECT_EQ(cell(2, "verdict"), "faster");
 }
 
+// Without a verdict there is no best rival, but the times were taken.
+TEST(SweepRows, HaveTheTimesOfAllRivals) {
+  auto noisy = passed("linear", 4, 1.4);
+  noisy.noise_floor = {1, 0.9, 50.68}, noisy.best_rival.clear();
+  auto table = sweep_table();
+  add_cases(table, {passed("linear", 16, 1.4), noisy, failed("linear", 4)});
+  const auto rivals = table.column("rivals");
+  EXPECT_EQ(table.cell(0, rivals), "eager 4.20 ms, threads 2.10 ms");
+  EXPECT_EQ(table.cell(1, rivals), "doubtful: eager 4.20 ms, threads 2.10 ms");
+  EXPECT_EQ(table.cell(2, rivals), "");
+}
+
 TEST(SweepRows, AFailedProofHasNoTimeAndNoSpeedup) {
   auto table = sweep_table();
   add_cases(table, {failed("linear", 4)});
