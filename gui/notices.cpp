@@ -6,7 +6,7 @@
 namespace wide::gui {
 namespace {
 
-constexpr std::size_t kLines = 5000;
+constexpr std::size_t kLines = 5000, kNotices = 50;
 
 const char* word(Level level) {
   switch (level) {
@@ -38,7 +38,7 @@ void Notices::post(Level level, std::string title, std::string text) {
     return again;
   });
   shown_.push_back({++last_id_, level, std::move(title), std::move(text), times, until});
-  if (shown_.size() > 5) shown_.erase(shown_.begin());  // the log has them all
+  if (shown_.size() > kNotices) shown_.erase(shown_.begin());  // the log has them all
 }
 
 void Notices::log(Level level, std::string text) {

@@ -1,4 +1,6 @@
 // Menu, palette, shortcuts, look, notices, closing: what belongs to no panel.
+#include <imgui_internal.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -226,6 +228,47 @@ void warnings_go(ImGuiTestContext* ctx) {
   IM_CHECK(bench().notices.log_text().find("nothing is open") != std::string::npos);
 }
 
+// Many errors do not bury the window: the newest few are shown, the log has them all.
+void a_few_notices_are_shown(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  for (int i = 0; i < 6; ++i)
+    bench().notices.post(Level::kError, "Fault " + std::to_string(i), "in this place; try that");
+  ctx->Yield(3);
+  const auto& shown = bench().notices.shown();
+  IM_CHECK_EQ(shown.size(), 6U);
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const auto* window = ImGui::FindWindowByName(("##notice" + std::to_string(shown[i].id)).c_str());
+    IM_CHECK_EQ(window != nullptr && window->WasActive, i >= 3);
+  }
+  picture(ctx, "notices");
+  show(ctx, "graph");
+  ctx->ItemClick("//##more_notices/###more_notices");
+  ctx->Yield(3);
+  IM_CHECK(!ctx->GetWindowByRef("//###Log")->Hidden);
+}
+
+void a_notice_ends_at_a_letter(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  bench().notices.post(Level::kError, "Long", std::string(599, 'x') + "ä, and more");
+  ctx->Yield(3);
+  const auto text = drawn_text(ctx);
+  IM_CHECK(text.find("x…") != std::string::npos);
+  IM_CHECK(text.find("\xc3…") == std::string::npos);
+}
+
+void escape_dismisses_notices(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  bench().notices.post(Level::kError, "It did not work");
+  ctx->KeyPress(ImGuiKey_F1);
+  ctx->Yield(3);
+  ctx->KeyPress(ImGuiKey_Escape);  // closes the dialog
+  ctx->Yield(3);
+  IM_CHECK_EQ(bench().notices.shown().size(), 1U);
+  ctx->KeyPress(ImGuiKey_Escape);
+  ctx->Yield(3);
+  IM_CHECK(bench().notices.shown().empty());
+}
+
 float share_of(ImGuiTestContext* ctx, const char* panel) {
   const auto* window = ctx->GetWindowByRef(panel);
   return window == nullptr ? 0 : window->Size.x / ImGui::GetIO().DisplaySize.x;
@@ -408,6 +451,9 @@ void add_shell_tests(ImGuiTestEngine* engine) {
   add("shortcuts are listed", shortcuts_listed);
   add("chords are unique", chords_are_unique);
   add("notices stay and go", notices_stay_and_go);
+  add("a few notices are shown", a_few_notices_are_shown);
+  add("a notice ends at a letter", a_notice_ends_at_a_letter);
+  add("escape dismisses notices", escape_dismisses_notices);
   add("columns follow the window", columns_follow_the_window);
   add("warnings go", warnings_go);
   add("number keys show panels", number_keys_show_panels);
