@@ -7,13 +7,26 @@
 namespace wide::gui {
 namespace {
 
+constexpr float kVerdict = 4.6F;  // em
+
 std::string scientific(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2e", value);
   return text;
 }
 
-void draw_member(const MemberError& member, const Ui& ui, bool roomy) {
+// A number is shown whole, or it would be read as another one.
+float width_of_numbers() {
+  return ImGui::CalcTextSize("8.88e-888").x;
+}
+
+// What there is no room for stands in the tooltip of the row.
+struct MemberColumns {
+  bool allowed, where;
+  int count() const { return 3 + allowed + where; }
+};
+
+void draw_member(const MemberError& member, const Ui& ui, const MemberColumns& columns) {
   ImGui::PushID(member.member.c_str());
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
@@ -28,13 +41,43 @@ void draw_member(const MemberError& member, const Ui& ui, bool roomy) {
   badge(ui, member.passed ? Level::kInfo : Level::kError, member.passed ? "pass" : "FAIL");
   ImGui::TableNextColumn();
   right_text(scientific(member.max_abs));
-  if (roomy) {
+  if (columns.allowed) {
     ImGui::TableNextColumn();
     right_text(scientific(member.tolerance));
+  }
+  if (columns.where) {
     ImGui::TableNextColumn();
     fitted_text(member.worst);
   }
   ImGui::PopID();
+}
+
+void draw_checks(const ProofView& proof, const Ui& ui) {
+  const bool roomy = ImGui::GetContentRegionAvail().x > 24 * em();
+  if (!begin_table("##checks", roomy ? 4 : 3, kStrategiesTable)) return;
+  ImGui::TableSetupScrollFreeze(0, 1);
+  ImGui::TableSetupColumn("check", ImGuiTableColumnFlags_WidthStretch, 1.6F);
+  ImGui::TableSetupColumn("verdict", ImGuiTableColumnFlags_WidthFixed, kVerdict * em());
+  if (roomy) ImGui::TableSetupColumn("worst member", ImGuiTableColumnFlags_WidthStretch, 1);
+  ImGui::TableSetupColumn("max error", ImGuiTableColumnFlags_WidthFixed, width_of_numbers());
+  table_headings({roomy ? 3 : 2});
+  for (const auto& check : proof.checks) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    auto about = check.text;
+    if (!roomy && !check.member.empty()) about.append(about.empty() ? "" : "; ").append(check.member);
+    if (fitted_text(check.what) && !about.empty() && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip))
+      tooltip(about);
+    ImGui::TableNextColumn();
+    badge(ui, check.passed ? Level::kInfo : Level::kError, check.passed ? "pass" : "FAIL");
+    if (roomy) {
+      ImGui::TableNextColumn();
+      fitted_text(check.member);
+    }
+    ImGui::TableNextColumn();
+    right_text(scientific(check.max_abs));
+  }
+  ImGui::EndTable();
 }
 
 }  // namespace
@@ -43,40 +86,22 @@ void draw_proof(const ProofView& proof, const Ui& ui) {
   badge(ui, proof.passed ? Level::kInfo : Level::kError,
         proof.passed ? "every member computes what it computes alone"
                      : "wrong numbers: some member differs from its own run");
-  // What there is no room for stands in the tooltip of the row.
-  const bool roomy = ImGui::GetContentRegionAvail().x > 30 * em();
-  if (begin_table("##members", roomy ? 5 : 3, kStrategiesTable,
+  const float room = ImGui::GetContentRegionAvail().x;
+  const MemberColumns columns{room > 24 * em(), room > 36 * em()};
+  if (begin_table("##members", columns.count(), kStrategiesTable,
                   {0, ImGui::GetContentRegionAvail().y * 0.55F})) {
     ImGui::TableSetupScrollFreeze(0, 1);
-    ImGui::TableSetupColumn("member");
-    ImGui::TableSetupColumn("verdict", ImGuiTableColumnFlags_WidthFixed, 4.6F * em());
-    ImGui::TableSetupColumn("max error");
-    if (roomy) ImGui::TableSetupColumn("allowed");
-    if (roomy) ImGui::TableSetupColumn("where", ImGuiTableColumnFlags_WidthStretch, 2);
+    ImGui::TableSetupColumn("member", ImGuiTableColumnFlags_WidthStretch, 1);
+    ImGui::TableSetupColumn("verdict", ImGuiTableColumnFlags_WidthFixed, kVerdict * em());
+    ImGui::TableSetupColumn("max error", ImGuiTableColumnFlags_WidthFixed, width_of_numbers());
+    if (columns.allowed)
+      ImGui::TableSetupColumn("allowed", ImGuiTableColumnFlags_WidthFixed, width_of_numbers());
+    if (columns.where) ImGui::TableSetupColumn("where", ImGuiTableColumnFlags_WidthStretch, 2);
     table_headings({2, 3});
-    for (const auto& member : proof.members) draw_member(member, ui, roomy);
+    for (const auto& member : proof.members) draw_member(member, ui, columns);
     ImGui::EndTable();
   }
-  if (!ImGui::BeginTable("##checks", 4, kStrategiesTable)) return;
-  ImGui::TableSetupScrollFreeze(0, 1);
-  ImGui::TableSetupColumn("check", ImGuiTableColumnFlags_WidthStretch, 1.6F);
-  ImGui::TableSetupColumn("verdict");
-  ImGui::TableSetupColumn("worst member");
-  ImGui::TableSetupColumn("max error");
-  table_headings({3});
-  for (const auto& check : proof.checks) {
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    if (fitted_text(check.what) && !check.text.empty() && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip))
-      tooltip(check.text);
-    ImGui::TableNextColumn();
-    badge(ui, check.passed ? Level::kInfo : Level::kError, check.passed ? "pass" : "FAIL");
-    ImGui::TableNextColumn();
-    fitted_text(check.member);
-    ImGui::TableNextColumn();
-    right_text(scientific(check.max_abs));
-  }
-  ImGui::EndTable();
+  draw_checks(proof, ui);
 }
 
 }  // namespace wide::gui

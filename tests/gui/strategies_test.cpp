@@ -1,4 +1,6 @@
 // AUTO's choice, overriding it, building, validating.
+#include <imgui_internal.h>
+
 #include <algorithm>
 
 #include "gui/panels/strategy_menu.h"
@@ -164,6 +166,30 @@ void validating_shows_every_member(ImGuiTestContext* ctx) {
   IM_CHECK(ctx->ItemExists("//###Strategies/Proof"));
 }
 
+// A number that is cut looks like another one: "5.31e-0".
+void errors_of_a_proof_are_shown_whole(ImGuiTestContext* ctx) {
+  with_sample(ctx);
+  show(ctx, "strategies");
+  bench().commands.run("strategies.validate");
+  settle(ctx);
+  for (const ImVec2 size : {ImVec2{900, 600}, ImVec2{1280, 800}}) {
+    resize(ctx, size);
+    int found = 0;
+    auto& tables = ImGui::GetCurrentContext()->Tables;
+    for (int i = 0; i < tables.GetMapSize(); ++i) {
+      auto* table = tables.TryGetMapData(i);
+      if (table == nullptr || table->LastFrameActive + 1 < ImGui::GetFrameCount()) continue;
+      for (int column = 0; column < table->ColumnsCount; ++column) {
+        if (std::string_view(ImGui::TableGetColumnName(table, column)) != "max error") continue;
+        IM_CHECK_GE(table->Columns[column].WidthGiven, ImGui::CalcTextSize("8.88e-88").x);
+        ++found;
+      }
+    }
+    IM_CHECK_EQ(found, 2);
+    if (size.x == 900) picture(ctx, "proof-small");
+  }
+}
+
 void building_forgets_the_proof(ImGuiTestContext* ctx) {
   with_sample(ctx);
   bench().commands.run("strategies.validate");
@@ -291,6 +317,7 @@ void add_strategies_tests(ImGuiTestEngine* engine) {
   add("overriding a node", overriding_a_node);
   add("conv to sequential builds and validates", conv_to_sequential_builds_and_validates);
   add("validating shows every member", validating_shows_every_member);
+  add("errors of a proof are shown whole", errors_of_a_proof_are_shown_whole);
   add("building forgets the proof", building_forgets_the_proof);
   add("resetting", resetting);
   add("choosing auto again", choosing_auto_again);
