@@ -432,7 +432,11 @@ void Workbench::draw_closing() {
   constexpr const char* kName = "Close while work is running?###closing";
   if (closing_ && !ImGui::IsPopupOpen(kName)) ImGui::OpenPopup(kName);
   ImGui::SetNextWindowPos(ImGui::GetMainViewport()->GetWorkCenter(), ImGuiCond_Appearing, {0.5F, 0.5F});
-  if (!ImGui::BeginPopupModal(kName, nullptr, ImGuiWindowFlags_AlwaysAutoResize)) return;
+  bool open = true;
+  if (!ImGui::BeginPopupModal(kName, &open, ImGuiWindowFlags_AlwaysAutoResize)) {
+    closing_ = closing_ && open;
+    return;
+  }
   for (const auto& job : jobs.list()) {
     if (job.state < JobState::kDone) ImGui::BulletText("%s", job.title.c_str());
   }
@@ -444,7 +448,8 @@ void Workbench::draw_closing() {
     closed_ = true;
   }
   ImGui::SameLine();
-  if (ImGui::Button("Keep working") || closed_ || !jobs.busy()) {
+  const bool kept = ImGui::Button("Keep working") || ImGui::IsKeyPressed(ImGuiKey_Escape) || !open;
+  if (kept || closed_ || !jobs.busy()) {
     closing_ = false;
     ImGui::CloseCurrentPopup();
   }

@@ -142,7 +142,10 @@ void Workbench::draw_help(const Ui& ui) {
   if (help_ && !ImGui::IsPopupOpen(kName)) ImGui::OpenPopup(kName);
   ImGui::SetNextWindowPos(ImGui::GetMainViewport()->GetWorkCenter(), ImGuiCond_Appearing, {0.5F, 0.5F});
   bool open = true;
-  if (!ImGui::BeginPopupModal(kName, &open, ImGuiWindowFlags_AlwaysAutoResize)) return;
+  if (!ImGui::BeginPopupModal(kName, &open, ImGuiWindowFlags_AlwaysAutoResize)) {
+    help_ = help_ && open;
+    return;
+  }
   if (ImGui::BeginTable("##keys", 2, ImGuiTableFlags_RowBg)) {
     for (const auto& command : commands.all()) {
       if (command.chord == 0) continue;

@@ -383,12 +383,33 @@ void closing_asks(ImGuiTestContext* ctx) {
   ctx->ItemClick("//###closing/Keep working");
   ctx->Yield(3);
   IM_CHECK(!bench().closed() && bench().jobs.busy());
+  for (const bool by_key : {true, false}) {  // as every other dialog
+    bench().ask_to_close();
+    ctx->Yield(3);
+    if (by_key) {
+      ctx->KeyPress(ImGuiKey_Escape);
+    } else {
+      ctx->WindowClose("//###closing");
+    }
+    ctx->Yield(3);
+    IM_CHECK(!ctx->ItemExists("//###closing/Keep working"));
+    IM_CHECK(!bench().closed() && bench().jobs.busy());
+  }
   bench().ask_to_close();
   ctx->Yield(3);
   ctx->ItemClick("//###closing/Stop and close");
   ctx->Yield(2);
   IM_CHECK(bench().closed());
   settle(ctx);
+}
+
+void the_list_of_keys_closes(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  ctx->KeyPress(ImGuiKey_F1);
+  ctx->Yield(3);
+  ctx->WindowClose("//###help");
+  ctx->Yield(3);
+  IM_CHECK(!ctx->ItemExists("//###help/Close"));
 }
 
 void closing_at_once(ImGuiTestContext* ctx) {
@@ -461,6 +482,7 @@ void add_shell_tests(ImGuiTestEngine* engine) {
   add("the palette puts first what can run", the_palette_puts_first_what_can_run);
   add("what was open comes back", what_was_open_comes_back);
   add("closing asks", closing_asks);
+  add("the list of keys closes", the_list_of_keys_closes);
   add("closing at once", closing_at_once);
   add("settings are kept", settings_are_kept);
   add("numbers read well", numbers_read_well);
