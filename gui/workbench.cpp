@@ -148,6 +148,7 @@ void Workbench::ask_to_close() {
 }
 
 void Workbench::shortcuts() {
+  if (ImGui::GetTopMostPopupModal() != nullptr) return;  // the dialog has the keys
   const bool elsewhere = popup_ || ImGui::GetIO().WantTextInput;
   if (!elsewhere && ImGui::IsKeyPressed(ImGuiKey_Escape, false)) notices.dismiss_all();
   for (const auto& command : commands.all()) {

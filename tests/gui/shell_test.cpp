@@ -269,6 +269,29 @@ void escape_dismisses_notices(ImGuiTestContext* ctx) {
   IM_CHECK(bench().notices.shown().empty());
 }
 
+// A dialog has the keys for itself.
+void shortcuts_wait_for_dialogs(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiKey_Comma);
+  ctx->Yield(3);
+  ctx->KeyPress(ImGuiKey_3);
+  ctx->KeyPress(ImGuiKey_F5);
+  ctx->Yield(3);
+  IM_CHECK(ctx->ItemExists("//Settings###settings/##settings/Light"));
+  IM_CHECK(!bench().jobs.busy());
+  ctx->KeyPress(ImGuiKey_Escape);
+  ctx->Yield(3);
+  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiKey_O);
+  ctx->Yield(3);
+  IM_CHECK(bench().files.is_open());
+  ctx->KeyPress(ImGuiKey_F1);
+  ctx->Yield(3);
+  IM_CHECK(bench().files.is_open());
+  ctx->KeyPress(ImGuiKey_Escape);
+  ctx->Yield(3);
+  IM_CHECK(!bench().files.is_open());
+}
+
 float share_of(ImGuiTestContext* ctx, const char* panel) {
   const auto* window = ctx->GetWindowByRef(panel);
   return window == nullptr ? 0 : window->Size.x / ImGui::GetIO().DisplaySize.x;
@@ -475,6 +498,7 @@ void add_shell_tests(ImGuiTestEngine* engine) {
   add("a few notices are shown", a_few_notices_are_shown);
   add("a notice ends at a letter", a_notice_ends_at_a_letter);
   add("escape dismisses notices", escape_dismisses_notices);
+  add("shortcuts wait for dialogs", shortcuts_wait_for_dialogs);
   add("columns follow the window", columns_follow_the_window);
   add("warnings go", warnings_go);
   add("number keys show panels", number_keys_show_panels);
