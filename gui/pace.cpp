@@ -25,6 +25,12 @@ void Pace::wait(const Workbench& bench) const {
     glfwWaitEventsTimeout(0.5);  // the cursor blinks
   } else if (!bench.notices.shown().empty()) {
     glfwWaitEventsTimeout(1);  // some go by themselves
+  } else if (bench.watch) {
+    Clock::time_point begun;
+    do {
+      begun = Clock::now();
+      glfwWaitEventsTimeout(kWatching);
+    } while (seconds_since(begun) >= kWatching && !bench.watch());
   } else {
     glfwWaitEvents();
   }

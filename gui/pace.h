@@ -13,10 +13,12 @@ namespace wide::gui {
 // one; after what a job shows, for kSettling. While a child process takes timings there is one frame a
 // second, unless the person does something: that is answered as ever, and a case whose times it disturbed is
 // measured again (profiler/load.h). Keys and clicks that came in together are seen in several frames, which
-// follow at once: none is lost, however short.
+// follow at once: none is lost, however short. While History is shown the loop looks now and then whether
+// another process stored something, and draws only then.
 inline constexpr double kLively = 0.7;
 inline constexpr double kSettling = 0.2;  // after a job showed something
 inline constexpr double kWhileMeasuring = 1.0;
+inline constexpr double kWatching = 3.0;      // whether somebody else stored a run
 inline constexpr double kWhileWorking = 0.1;  // progress of jobs
 
 class Pace {

@@ -175,6 +175,7 @@ void Workbench::frame(double now) {
   if (jobs.pump()) changed = std::chrono::steady_clock::now();
   session.note_changes();
   notices.expire(now);
+  watch = nullptr;
   const auto seen = ui();
   if (restyle_) {
     ImGui::PushFont(fonts.text, ImGui::GetStyle().FontSizeBase);

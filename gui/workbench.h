@@ -95,7 +95,8 @@ class Workbench {
   SettingsDialog settings_dialog;
   StatusBar status;
   std::vector<Panel> panels;
-  std::function<void()> settings_changed;         ///< the window keeps them
+  std::function<void()> settings_changed;  ///< the window keeps them
+  std::function<bool()> watch;  ///< of what is shown: whether somebody else changed it; empty: nobody could
   std::chrono::steady_clock::time_point changed;  ///< when a job last had something to show
 
  private:

@@ -83,6 +83,21 @@ std::size_t HistoryData::row_of(std::int64_t run) const {
   return static_cast<std::size_t>(found - runs.begin());
 }
 
+std::string stamp_of(const std::filesystem::path& database) {
+  std::string text;
+  for (const char* ending : {"", "-wal"}) {
+    auto file = database;
+    file += ending;
+    std::error_code failed;
+    const auto size = std::filesystem::file_size(file, failed);
+    if (failed || size == 0) continue;  // who reads only may leave an empty log
+    const auto when = std::filesystem::last_write_time(file, failed);
+    text.append(std::to_string(size)).append(" ");
+    text.append(std::to_string(when.time_since_epoch().count())).append(" ");
+  }
+  return text;
+}
+
 HistoryData make_history(std::vector<results::RunSummary> runs) {
   HistoryData data{.exists = true, .runs = std::move(runs), .table = runs_table()};
   for (const auto& run : data.runs) add_run(data.table, run);
@@ -92,12 +107,14 @@ HistoryData make_history(std::vector<results::RunSummary> runs) {
 
 HistoryData read_history(const std::filesystem::path& database) {
   std::error_code failed;
+  const auto stamp = stamp_of(database);
   if (!std::filesystem::exists(database, failed)) return {.database = database, .table = runs_table()};
   const auto store = Store::open(database, OpenMode::kReadOnly);
   auto runs = store.runs();
   std::reverse(runs.begin(), runs.end());
   auto data = make_history(std::move(runs));
   data.database = database;
+  data.stamp = stamp;
   data.baselines = store.baselines();
   return data;
 }

@@ -19,7 +19,8 @@ struct HistoryData {
   bool exists = false;                    ///< false: there is no database yet, which is no error
   std::vector<results::RunSummary> runs;  ///< newest first
   std::vector<results::Baseline> baselines;
-  Table table;  ///< a row per run, in the order of `runs`
+  Table table;        ///< a row per run, in the order of `runs`
+  std::string stamp;  ///< stamp_of() before it was read
 
   /// Its row; runs.size() when there is none.
   std::size_t row_of(std::int64_t run) const;
@@ -28,6 +29,9 @@ struct HistoryData {
 /// Columns: run, started, label, preset, device, cases, passed, status, tags, baselines, pinned, machine,
 /// origin.
 Table runs_table();
+
+/// Another text after somebody, maybe another process, stored something; quick.
+std::string stamp_of(const std::filesystem::path& database);
 
 /// `runs` newest first.
 HistoryData make_history(std::vector<results::RunSummary> runs);

@@ -251,12 +251,29 @@ void a_baseline_of_several_runs_is_not_replaced_unasked(ImGuiTestContext* ctx) {
   IM_CHECK_EQ(baseline().size(), 1u);
 }
 
+// Another process stores a run: it comes into the list by itself, and what was chosen stays so.
+void runs_of_others_come_by_themselves(ImGuiTestContext* ctx) {
+  const auto runs = with_history(ctx);
+  bench().selection.toggle_run(runs.front());
+  ctx->Yield(2);
+  {
+    auto store = results::Store::open(database(), results::OpenMode::kReadWrite);
+    store.add_tag(runs.front(), "elsewhere");
+  }
+  for (int i = 0; i < 300; ++i) ctx->Yield();
+  settle(ctx);
+  const auto& data = *panels().history->data;
+  IM_CHECK_EQ(data.runs[data.row_of(runs.front())].tags.size(), 1u);
+  IM_CHECK_EQ(bench().selection.runs.size(), 1u);
+}
+
 }  // namespace
 
 void add_history_tests(ImGuiTestEngine* engine) {
   const auto add = [engine](const char* name, void (*run)(ImGuiTestContext*)) {
     IM_REGISTER_TEST(engine, "history", name)->TestFunc = run;
   };
+  add("runs of others come by themselves", runs_of_others_come_by_themselves);
   add("a baseline of several runs is not replaced unasked",
       a_baseline_of_several_runs_is_not_replaced_unasked);
   add("empty_says_what_to_do", empty_says_what_to_do);

@@ -2,6 +2,7 @@
 #include "gui/panels/shared/choices.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "gui/icons.h"
 #include "gui/views/quantity.h"
@@ -153,9 +154,22 @@ void draw_replacing(HistoryPanel& panel, const Ui& ui) {
   ImGui::EndPopup();
 }
 
+// Other processes store runs, too: theirs come into the list by themselves.
+void watch_others(HistoryPanel& panel, Workbench& bench, const Ui& ui) {
+  constexpr double kBetween = 2;  // seconds
+  if (!panel.data || panel.records->database.empty()) return;
+  bench.watch = [database = panel.records->database, stamp = panel.data->stamp] {
+    return stamp_of(database) != stamp;
+  };
+  if (ui.jobs.busy() || std::abs(ui.now - panel.looked) < kBetween) return;  // reading would disturb timings
+  panel.looked = ui.now;
+  if (bench.watch()) ++panel.records->revision;
+}
+
 }  // namespace
 
 void draw(HistoryPanel& panel, Workbench& bench, const Ui& ui) {
+  if (!ui.demo) watch_others(panel, bench, ui);
   if (!panel.asked || panel.read != panel.records->revision) ui.commands.run("history.refresh");
   if (panel.pinned_of != bench.settings.pinned || panel.pinned_read != panel.records->revision)
     ui.commands.run("history.read_dashboard");

@@ -27,6 +27,7 @@ struct HistoryPanel {
   std::uint64_t read = 0;             ///< revision of the records that was read
   bool asked = false;                 ///< a reading is under way
   std::uint64_t reading = 0;          ///< the job of the last one; 0: there was none
+  double looked = 0;                  ///< Ui::now when others were last looked for who stored something
   std::string fault;                  ///< why it could not be read; empty: it could
 
   std::shared_ptr<RunData> run;  ///< the run that is looked at; null: none

@@ -101,6 +101,18 @@ TEST(HistoryData, CapturesAreFoundAndAreNotTheNewestRun) {
   EXPECT_EQ(read_run(folder / "r.db", captured).captured, "mlp/n=8");
 }
 
+TEST(HistoryData, SaysWhenSomebodyStoredSomething) {
+  const TemporaryFolder folder;
+  const auto file = folder / "r.db";
+  EXPECT_EQ(stamp_of(file), "");
+  auto store = Store::open(file, OpenMode::kReadWrite);
+  const auto run = add_run(store, 1, 0, 1, "a");
+  const auto before = read_history(file).stamp;
+  EXPECT_EQ(before, stamp_of(file));  // reading changes nothing
+  store.add_tag(run, "other");
+  EXPECT_NE(before, stamp_of(file));
+}
+
 TEST(HistoryData, TheNewestRunOfASubjectIsFound) {
   const TemporaryFolder folder;
   const auto file = folder / "r.db";
