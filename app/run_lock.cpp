@@ -22,6 +22,22 @@ std::string process_in(int file) {
   return known ? "process " + number : "another process";
 }
 
+std::filesystem::path lock_file(std::filesystem::path database, std::int64_t run) {
+  return database += ".run-" + std::to_string(run) + ".lock";
+}
+
+// For a moment somebody may look whether it is held: status_now().
+bool take(int file) {
+  constexpr int kTries = 5, kBetween = 2000;  // microseconds
+  for (int i = 0; i < kTries; ++i) {
+    if (i > 0) ::usleep(kBetween);
+    if (::flock(file, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK) return false;
+  }
+  errno = EWOULDBLOCK;
+  return false;
+}
+
 /// Whoever held the lock before may have removed the file since it was opened.
 bool is_still_there(int file, const std::filesystem::path& path) {
   using Status = struct stat;
@@ -32,13 +48,12 @@ bool is_still_there(int file, const std::filesystem::path& path) {
 
 }  // namespace
 
-RunLock::RunLock(const std::filesystem::path& database, std::int64_t run) : path_(database) {
-  path_ += ".run-" + std::to_string(run) + ".lock";
+RunLock::RunLock(const std::filesystem::path& database, std::int64_t run) : path_(lock_file(database, run)) {
   for (;;) {
     // Workers must not inherit it: it would outlive this process with them.
     file_ = Descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
     if (!file_.open()) throw Error("runs", path_.string() + " cannot be made: " + std::strerror(errno));
-    if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (!take(file_.get())) {
       const auto who = errno == EWOULDBLOCK ? process_in(file_.get()) : std::string(std::strerror(errno));
       throw Error("runs", "run " + std::to_string(run) + " is being measured by " + who +
                               "; wait until that has ended, or stop it");
@@ -53,6 +68,14 @@ RunLock::RunLock(const std::filesystem::path& database, std::int64_t run) : path
 
 RunLock::~RunLock() {
   ::unlink(path_.c_str());
+}
+
+results::RunStatus status_now(const std::filesystem::path& database, std::int64_t run,
+                              results::RunStatus stored) {
+  if (stored != results::RunStatus::kRunning) return stored;
+  const Descriptor file(::open(lock_file(database, run).c_str(), O_RDONLY | O_CLOEXEC));
+  const bool alone = file.open() ? ::flock(file.get(), LOCK_SH | LOCK_NB) == 0 : errno == ENOENT;
+  return alone ? results::RunStatus::kInterrupted : stored;
 }
 
 }  // namespace wide::app

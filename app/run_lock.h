@@ -6,6 +6,7 @@
 #include <string>
 
 #include "formats/descriptor.h"
+#include "results/record.h"
 
 namespace wide::app {
 
@@ -24,5 +25,10 @@ class RunLock {
   std::filesystem::path path_;
   Descriptor file_;
 };
+
+/// How a run stands that is stored as `stored`: one that is running, and that no process measures, was
+/// killed, which is kInterrupted.
+results::RunStatus status_now(const std::filesystem::path& database, std::int64_t run,
+                              results::RunStatus stored);
 
 }  // namespace wide::app

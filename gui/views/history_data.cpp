@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "app/run_lock.h"
 #include "app/stored_captures.h"
 #include "app/stored_report.h"
 #include "formats/error.h"
@@ -98,6 +99,13 @@ std::string stamp_of(const std::filesystem::path& database) {
   return text;
 }
 
+bool is_stale(const HistoryData& data) {
+  if (stamp_of(data.database) != data.stamp) return true;
+  return std::any_of(data.runs.begin(), data.runs.end(), [&](const results::RunSummary& run) {
+    return app::status_now(data.database, run.id, run.status) != run.status;
+  });
+}
+
 HistoryData make_history(std::vector<results::RunSummary> runs) {
   HistoryData data{.exists = true, .runs = std::move(runs), .table = runs_table()};
   for (const auto& run : data.runs) add_run(data.table, run);
@@ -111,6 +119,7 @@ HistoryData read_history(const std::filesystem::path& database) {
   if (!std::filesystem::exists(database, failed)) return {.database = database, .table = runs_table()};
   const auto store = Store::open(database, OpenMode::kReadOnly);
   auto runs = store.runs();
+  for (auto& run : runs) run.status = app::status_now(store.path(), run.id, run.status);
   std::reverse(runs.begin(), runs.end());
   auto data = make_history(std::move(runs));
   data.database = database;
@@ -131,6 +140,7 @@ RunData read_run(const std::filesystem::path& database, std::int64_t wanted) {
   }
   RunData data{
       .run = store.run(wanted), .cases = store.cases(wanted, /*with_samples=*/false), .table = sweep_table()};
+  data.run.status = app::status_now(store.path(), wanted, data.run.status);
   add_cases(data.table, data.cases);
   std::set<std::string> seen;
   for (const auto& record : data.cases) {

@@ -33,6 +33,9 @@ Table runs_table();
 /// Another text after somebody, maybe another process, stored something; quick.
 std::string stamp_of(const std::filesystem::path& database);
 
+/// Whether something was stored since it was read, or who measured a run of it has ended; quick.
+bool is_stale(const HistoryData& data);
+
 /// `runs` newest first.
 HistoryData make_history(std::vector<results::RunSummary> runs);
 /// Throws wide::Error when the file is there and cannot be read.

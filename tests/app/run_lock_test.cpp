@@ -28,8 +28,12 @@ std::string refusal(const std::filesystem::path& database, std::int64_t run) {
 TEST(RunLockTest, OneProcessMeasuresARun) {
   const TemporaryFolder folder("widebench");
   const auto database = folder.path() / "r.db";
+  using results::RunStatus;
+  EXPECT_EQ(status_now(database, 3, RunStatus::kRunning), RunStatus::kInterrupted);
+  EXPECT_EQ(status_now(database, 3, RunStatus::kDone), RunStatus::kDone);
   {
     const RunLock lock(database, 3);
+    EXPECT_EQ(status_now(database, 3, RunStatus::kRunning), RunStatus::kRunning);
     EXPECT_THAT(refusal(database, 3),
                 HasSubstr("run 3 is being measured by process " + std::to_string(::getpid())));
     EXPECT_EQ(refusal(database, 4), "");
@@ -52,8 +56,10 @@ TEST(RunLockTest, AProcessThatWasKilledHoldsNothing) {
   char told = 0;
   ASSERT_EQ(::read(ready[0], &told, 1), 1);
   EXPECT_THAT(refusal(database, 1), HasSubstr("process " + std::to_string(child)));
+  EXPECT_EQ(status_now(database, 1, results::RunStatus::kRunning), results::RunStatus::kRunning);
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
+  EXPECT_EQ(status_now(database, 1, results::RunStatus::kRunning), results::RunStatus::kInterrupted);
   EXPECT_EQ(refusal(database, 1), "");
 }
 

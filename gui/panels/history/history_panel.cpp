@@ -158,9 +158,7 @@ void draw_replacing(HistoryPanel& panel, const Ui& ui) {
 void watch_others(HistoryPanel& panel, Workbench& bench, const Ui& ui) {
   constexpr double kBetween = 2;  // seconds
   if (!panel.data || panel.records->database.empty()) return;
-  bench.watch = [database = panel.records->database, stamp = panel.data->stamp] {
-    return stamp_of(database) != stamp;
-  };
+  bench.watch = [data = panel.data] { return is_stale(*data); };
   if (ui.jobs.busy() || std::abs(ui.now - panel.looked) < kBetween) return;  // reading would disturb timings
   panel.looked = ui.now;
   if (bench.watch()) ++panel.records->revision;

@@ -5,7 +5,9 @@
 
 #include <fstream>
 #include <iterator>
+#include <optional>
 
+#include "app/run_lock.h"
 #include "app/stored_report.h"
 #include "formats/error.h"
 #include "gui/views/sweep_rows.h"
@@ -99,6 +101,24 @@ TEST(HistoryData, CapturesAreFoundAndAreNotTheNewestRun) {
   store.add_trace(captured, record.key, "wide", "bytes");
   EXPECT_EQ(read_run(folder / "r.db", 0).run.id, measured);
   EXPECT_EQ(read_run(folder / "r.db", captured).captured, "mlp/n=8");
+}
+
+// The file says "running" for ever after a kill.
+TEST(HistoryData, ARunThatNobodyMeasuresIsInterrupted) {
+  const TemporaryFolder folder;
+  const auto file = folder / "r.db";
+  auto store = Store::open(file, OpenMode::kReadWrite);
+  const auto run = store.begin_run({.status = results::RunStatus::kRunning});
+  std::optional<HistoryData> before;
+  {
+    const app::RunLock lock(store.path(), run);
+    before = read_history(file);
+    EXPECT_EQ(before->runs.at(0).status, results::RunStatus::kRunning);
+    EXPECT_FALSE(is_stale(*before));
+  }
+  EXPECT_TRUE(is_stale(*before));
+  EXPECT_EQ(read_history(file).runs.at(0).status, results::RunStatus::kInterrupted);
+  EXPECT_EQ(read_run(file, run).run.status, results::RunStatus::kInterrupted);
 }
 
 TEST(HistoryData, SaysWhenSomebodyStoredSomething) {
