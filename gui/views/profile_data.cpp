@@ -330,6 +330,20 @@ std::vector<std::string> summary(const ProfileData& data) {
   return lines;
 }
 
+std::string doubt(const ProfileData& data) {
+  constexpr double kMuch = 1.05;
+  for (std::size_t i = 0; i < data.traces.size(); ++i) {
+    const auto& activity = data.activities[i];
+    const double captured = activity.per_pass(activity.wall) / kMicrosecond;
+    const double untraced = data.traces[i].completeness.untraced_us;
+    if (captured <= 0 || untraced <= kMuch * captured) continue;
+    return printable(data.traces[i].contender, 60) + " took longer without capturing (" +
+           show_time({untraced}) + ") than with it (" + show_time({captured}) +
+           "): other work had the machine";
+  }
+  return "";
+}
+
 std::vector<std::string> untied_texts(const ProfileData& data) {
   std::vector<std::string> texts;
   for (const auto& trace : data.traces) {

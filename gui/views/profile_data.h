@@ -90,6 +90,9 @@ std::vector<GainPart> gain_parts(const profiler::GainSplit& gain);
 /// "42.3 of 51.0 us a pass were busy" and such, a line each.
 std::vector<std::string> summary(const ProfileData& data);
 
+/// Why the times of summary() are not to be believed; empty: nothing is known against them.
+std::string doubt(const ProfileData& data);
+
 /// Of each capture whose CUDA Graph has work that is of no node: how much, and why.
 std::vector<std::string> untied_texts(const ProfileData& data);
 

@@ -6,6 +6,7 @@
 
 #include "gui/icons.h"
 #include "gui/views/quantity.h"
+#include "results/reliability.h"
 #include "results/table.h"
 
 namespace wide::gui {
@@ -86,7 +87,11 @@ void draw_badges(const ProfileData& data, const Ui& ui) {
   for (const auto& text : untied_texts(data)) badge(ui, Level::kWarning, text);
   std::string line;
   for (const auto& part : summary(data)) line.append(line.empty() ? "" : "    ").append(part);
-  faint_text(ui, line);
+  const auto why = doubt(data);
+  if (why.empty()) return faint_text(ui, line);
+  badge(ui, Level::kWarning, line);
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip))
+    tooltip(std::string(results::kUnreliable).append("; ").append(why));
 }
 
 void draw_search(ProfilePanel& panel, const Ui& ui) {

@@ -9,6 +9,7 @@
 #include "formats/error.h"
 #include "gui/views/drawing.h"
 #include "gui/views/quantity.h"
+#include "gui/views/samples.h"
 #include "profiler/trace/analysis_json.h"
 #include "profiler/trace/chrome_export.h"
 #include "profiler/trace/sample_traces.h"
@@ -119,6 +120,16 @@ TEST(Drawing, EscapesWhatAStrangerWrote) {
   EXPECT_NE(svg.find("<title>a &lt; b</title>"), std::string::npos);
   EXPECT_NE(svg.find("width=\"1.23\""), std::string::npos);
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
+}
+
+// Capturing takes time: a pass that took longer without it was slowed by something else.
+TEST(ProfileData, APassThatCapturingMadeFasterIsDoubted) {
+  auto data = sample_profile();
+  EXPECT_EQ(doubt(data), "");
+  auto& wide = data.traces[data.wide];
+  const auto& activity = data.activities[data.wide];
+  wide.completeness.untraced_us = 1.25 * activity.per_pass(activity.wall) / 1e3;
+  EXPECT_NE(doubt(data).find("wide took longer"), std::string::npos) << doubt(data);
 }
 
 }  // namespace
