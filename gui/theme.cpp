@@ -70,7 +70,7 @@ void apply(const Theme& t) {
   c[ImGuiCol_TabDimmedSelectedOverline] = t.hairline;
   c[ImGuiCol_DockingPreview] = faded(t.accent, 0.5F);
   c[ImGuiCol_DockingEmptyBg] = t.window;
-  c[ImGuiCol_PlotHistogram] = t.accent;
+  c[ImGuiCol_PlotHistogram] = faded(t.accent, 0.42F);  // of progress, with text on it
   c[ImGuiCol_TableHeaderBg] = faded(t.raised, 0.7F);
   c[ImGuiCol_TableBorderStrong] = c[ImGuiCol_TableBorderLight] = t.hairline;
   c[ImGuiCol_TableRowBg] = faded(t.panel, 0);

@@ -123,7 +123,14 @@ void contrasts(ImGuiTestContext* ctx) {
     }
     for (const auto& colour : {theme.wide, theme.rival, theme.other})
       IM_CHECK(contrast(colour, theme.panel) > 3);
+    gui::apply(theme);
+    const auto& bar = ImGui::GetStyle().Colors[ImGuiCol_PlotHistogram];
+    const auto over = [&](float a, float b) { return a * bar.w + b * (1 - bar.w); };
+    const ImVec4 filled{over(bar.x, theme.raised.x), over(bar.y, theme.raised.y), over(bar.z, theme.raised.z),
+                        1};
+    IM_CHECK(contrast(theme.text, filled) > 4.5);  // of a progress bar
   }
+  bench().restyle(1);
 }
 
 void scales(ImGuiTestContext* ctx) {
