@@ -207,6 +207,31 @@ bool fold_around(const ModelView& model, std::set<std::string>& folded, const st
   return true;
 }
 
+namespace {
+
+constexpr int kFewTimes = 2;  // a residual around it, a mask before it
+
+// A module that is left and entered again would be one box linked with all around it: it is opened by a
+// level.
+void open_entered_again(const ModelView& model, std::set<std::string>& folded) {
+  for (;;) {
+    std::map<std::string, int> entered;
+    std::string last;
+    for (const auto& node : model.graph) {
+      if (node.strategy == "constant") continue;
+      const auto box = box_of_module(node.module, folded);
+      if (box != last && !box.empty()) ++entered[box];
+      last = box;
+    }
+    const auto found =
+        std::find_if(entered.begin(), entered.end(), [](const auto& one) { return one.second > kFewTimes; });
+    if (found == entered.end()) return;
+    unfold_once(model, folded, found->first);
+  }
+}
+
+}  // namespace
+
 std::set<std::string> fold_all(const ModelView& model) {
   constexpr std::size_t kFew = 5;
   const auto modules = modules_of(model);
@@ -217,6 +242,7 @@ std::set<std::string> fold_all(const ModelView& model) {
       if (std::count(path.begin(), path.end(), '.') == dots) folded.insert(path);
     }
     if (folded.empty()) return deepest;
+    open_entered_again(model, folded);
     if (picture_of(model, folded, false).boxes.size() >= kFew) return folded;
     deepest = std::move(folded);
   }

@@ -136,6 +136,22 @@ void lines_of_a_graph_lie_close(ImGuiTestContext* ctx) {
   }
 }
 
+// A list of modules that is left and entered again would be one box that is linked with all others.
+void a_module_entered_again_is_opened(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  gui::ModelView model;
+  for (int i = 0; i < 40; ++i) {
+    const auto block = "blocks." + std::to_string(i);
+    for (const auto& module : {block, block, std::string()})
+      model.graph.push_back({.name = "n" + std::to_string(model.graph.size()), .module = module});
+  }
+  model.graph.push_back({.name = "a", .module = "head"});
+  model.graph.push_back({.name = "b", .module = "head"});
+  const auto folded = gui::fold_all(model);
+  IM_CHECK(!folded.contains("blocks"));
+  IM_CHECK(folded.contains("blocks.0") && folded.contains("blocks.39") && folded.contains("head"));
+}
+
 ImVec2 middle_of(const gui::GraphPanel& panel, const std::string& node) {
   const auto& model = *bench().session.model;
   for (const auto& box : panel.picture.boxes) {
@@ -325,6 +341,7 @@ void add_graph_tests(ImGuiTestEngine* engine) {
   add("modules open one level at a time", modules_open_one_level_at_a_time);
   add("long graphs are wrapped", long_graphs_are_wrapped);
   add("lines of a graph lie close", lines_of_a_graph_lie_close);
+  add("a module entered again is opened", a_module_entered_again_is_opened);
   add("the left button selects and moves", the_left_button_selects_and_moves);
   add("another size shows all again", another_size_shows_all_again);
   add("the filter jumps from find to find", the_filter_jumps_from_find_to_find);
