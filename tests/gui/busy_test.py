@@ -63,14 +63,17 @@ class Hand:
         self.x.XQueryTree(self.display, self.root, ctypes.byref(root), ctypes.byref(parent), ctypes.byref(children), ctypes.byref(count))
         return [children[i] for i in range(count.value)]
 
-    def chord(self, *keys):
-        """All pressed and let go at once: as short as a chord can be."""
+    def chord(self, *keys, last_first=True, pause=0):
+        """All pressed and let go, the last one first or last, with seconds between; without: as short as a chord can be."""
         codes = [self.x.XKeysymToKeycode(self.display, key) for key in keys]
-        strokes = [(KEY_PRESS, code) for code in codes] + [(KEY_RELEASE, code) for code in reversed(codes)]
+        strokes = [(KEY_PRESS, code) for code in codes] + [(KEY_RELEASE, code) for code in (reversed(codes) if last_first else codes)]
         for window in self.windows():
             for kind, code in strokes:
                 event = KeyEvent(type=kind, display=self.display, window=window, root=self.root, keycode=code, same_screen=1)
                 self.x.XSendEvent(self.display, window, 1, 0, ctypes.byref(event))
+                if pause:
+                    self.x.XFlush(self.display)
+                    time.sleep(pause)
         self.x.XFlush(self.display)
 
     def move(self, x, y):
@@ -151,6 +154,18 @@ class Busy(unittest.TestCase):
         soon, longest = self.round(hand, window)
         self.assertLess(soon, SOON)
         self.assertLess(longest, NOTICED)
+
+    def test_chords_are_seen_however_they_are_let_go(self):
+        self.start([PROGRAM, "gui"], env=self.environment)
+        hand = Hand(self.display)
+        self.assertIsNotNone(self.until(hand.windows, 30), "no window opened")
+        hand.move(800, 500)
+        time.sleep(5)
+        for i in range(INPUTS):
+            pause, key = (0, 0.002, 0.004, 0.012)[i % 4], (EQUAL, MINUS)[i // 4 % 2]
+            time.sleep(0.2)
+            took = self.answer(hand, lambda: hand.chord(CONTROL, key, last_first=False, pause=pause))
+            self.assertIsNotNone(took, f"a chord was lost whose keys were {pause} s apart, input {i}")
 
     def round(self, hand, window):
         """Seconds within which 95 in 100 inputs are answered, and the longest."""
