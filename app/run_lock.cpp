@@ -22,8 +22,12 @@ std::string process_in(int file) {
   return known ? "process " + number : "another process";
 }
 
-std::filesystem::path lock_file(std::filesystem::path database, std::int64_t run) {
-  return database += ".run-" + std::to_string(run) + ".lock";
+// Beside the database itself, whatever links lead to it.
+std::filesystem::path lock_file(const std::filesystem::path& database, std::int64_t run) {
+  std::error_code none;
+  auto file = std::filesystem::weakly_canonical(database, none);
+  if (none) file = database;
+  return file += ".run-" + std::to_string(run) + ".lock";
 }
 
 // For a moment somebody may look whether it is held: status_now().
@@ -76,6 +80,13 @@ results::RunStatus status_now(const std::filesystem::path& database, std::int64_
   const Descriptor file(::open(lock_file(database, run).c_str(), O_RDONLY | O_CLOEXEC));
   const bool alone = file.open() ? ::flock(file.get(), LOCK_SH | LOCK_NB) == 0 : errno == ENOENT;
   return alone ? results::RunStatus::kInterrupted : stored;
+}
+
+results::RunStatus status_now(const results::Store& store, std::int64_t run, results::RunStatus stored) {
+  constexpr int kMoment = 50'000;  // microseconds between a run's row and its lock
+  if (status_now(store.path(), run, stored) == stored) return stored;
+  ::usleep(kMoment);
+  return status_now(store.path(), run, store.run(run).status);
 }
 
 }  // namespace wide::app

@@ -7,6 +7,7 @@
 
 #include "formats/descriptor.h"
 #include "results/record.h"
+#include "results/store.h"
 
 namespace wide::app {
 
@@ -30,5 +31,7 @@ class RunLock {
 /// killed, which is kInterrupted.
 results::RunStatus status_now(const std::filesystem::path& database, std::int64_t run,
                               results::RunStatus stored);
+/// The same, also of one that began or ended while it was read.
+results::RunStatus status_now(const results::Store& store, std::int64_t run, results::RunStatus stored);
 
 }  // namespace wide::app

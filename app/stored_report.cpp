@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "app/run_lock.h"
 #include "app/stored_captures.h"
 #include "app/summary.h"
 #include "results/export.h"
@@ -26,7 +27,8 @@ std::vector<results::Trend> trends(const results::Store& store,
 }  // namespace
 
 std::string stored_report(const results::Store& store, std::int64_t id, const std::string& format) {
-  const auto run = store.run(id);
+  auto run = store.run(id);
+  run.status = status_now(store, id, run.status);
   const auto cases = store.cases(id);
   if (format == "html") return results::to_html(run, cases, trends(store, cases), limits_of(store, id));
   if (format != "json") return results::exported(format, run, cases, {});

@@ -149,6 +149,16 @@ std::vector<std::byte> read_file(const std::filesystem::path& path) {
   return file.read(0, file.size());
 }
 
+std::filesystem::path behind_links(std::filesystem::path path) {
+  constexpr int kMost = 40;  // as many as Linux follows
+  std::error_code none;
+  for (int i = 0; std::filesystem::is_symlink(path, none); ++i) {
+    if (i == kMost) throw Fault("is a link that leads to itself; name a file");
+    path = path.parent_path() / std::filesystem::read_symlink(path, none);
+  }
+  return path;
+}
+
 bool is_standard_output(const std::filesystem::path& path) {
   struct stat file {
   }, output{};
@@ -161,9 +171,7 @@ void replace_file(const std::filesystem::path& path, std::span<const std::span<c
   if (is_standard_output(path))
     throw Fault("is where this program's standard output goes; name another file");
   if (is_device_or_pipe(path)) return write_into(path, parts);
-  std::error_code none;
-  const auto target =
-      std::filesystem::is_symlink(path, none) ? std::filesystem::weakly_canonical(path, none) : path;
+  const auto target = behind_links(path);
   FileToBe file(target);
   for (const auto part : parts) write_all(file.descriptor(), part);
   file.replace(target);

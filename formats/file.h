@@ -29,6 +29,10 @@ class OpenFile {
   std::uint64_t size_ = 0;
 };
 
+/// Where links from `path` lead, also where nothing is there yet. Throws Fault where they lead to one
+/// another.
+std::filesystem::path behind_links(std::filesystem::path path);
+
 /// The file that this process' standard output goes into, where text would be written over it.
 bool is_standard_output(const std::filesystem::path& path);
 

@@ -28,7 +28,7 @@ Progress progress(const JobContext& context) {
 bool has_newer_times(const ModelView& built, const ModelView& planned) {
   const bool comparable = built.schedule == planned.schedule;  // else estimates are of other passes
   const auto differ = [&](double us, bool measured, double other_us, bool other_measured) {
-    return measured != other_measured || (comparable && us != other_us);
+    return measured != other_measured || (comparable && measured && us != other_us);
   };
   return std::any_of(built.graph.begin(), built.graph.end(), [&](const NodeView& node) {
     const auto* offers = node.choosable() ? planned.find(node.name) : nullptr;
@@ -297,9 +297,9 @@ void Workbench::measure() {
   } else {
     argv.push_back(source.subject);
   }
-  for (const auto& word : {std::string("-n"), std::to_string(session.model->members.size()),
-                           std::string("--mode"), session.wish.mode})
-    argv.push_back(word);
+  if (source.weights.empty() && source.models.size() <= 1)
+    argv.insert(argv.end(), {"-n", std::to_string(session.model->members.size())});
+  argv.insert(argv.end(), {"--mode", session.wish.mode});
   if (source.trust) argv.emplace_back("--trust");
   jobs.start(Lane::kMeasure, "Timing the strategies of " + session.model->name,
              [this, argv](const JobContext& context) -> Apply {

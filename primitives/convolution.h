@@ -36,7 +36,7 @@ inline std::vector<std::int64_t> per_axis(const Call& call, std::size_t index) {
 /// Of the weights, which oneDNN brings into its own order in every pass, in nanoseconds.
 inline double reordering_cost(const Call& call) {
   const auto& weight = *call.operand_at(kW);
-  if (!weight.fixed || weight.type.dtype != at::kFloat)
+  if (!call.device.is_cpu() || !weight.fixed || weight.type.dtype != at::kFloat)
     return 0;  // else nothing is packed before a pass either
   const auto bytes = weight.type.bytes() * (weight.mapped ? call.members : 1);
   return 2 * static_cast<double>(bytes) * kNanosecondsPerByte;

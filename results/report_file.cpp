@@ -71,7 +71,7 @@ void write_text(const fs::path& path, std::string_view text) {
     if (file.get() < 0) fail(path, "open it");
     return write_all(file.get(), text, path);
   }
-  const fs::path target = fs::is_symlink(path, none) ? fs::weakly_canonical(path, none) : path;
+  const fs::path target = formats::behind_links(path);
   std::string temporary = target.string() + ".XXXXXX";
   const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (file.get() < 0) fail(path, "create a file beside it");

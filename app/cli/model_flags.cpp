@@ -41,7 +41,7 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
           "max-autotune (and ways that round otherwise than PyTorch, such as Winograd's)")
       ->type_name("MODE");
   command.add_option("--seed", options.seed, "random stream of the first member; member i takes seed + i")
-      ->check(between<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max()));
+      ->check(between<std::int64_t>(0, std::numeric_limits<std::int64_t>::max()));
   command.add_flag("--trust", options.trust,
                    "allow TorchScript files and the compiled code of bundles, which run in this process");
 }

@@ -193,9 +193,9 @@ void add_plan_command(CLI::App& app, Context& context) {
                       "a built-in subject; with --regret several, or none for all "
                       "primitives");
   add_model_options(*command, options->model, false);
-  command->add_option("-n", options->members, "members of a built-in subject (default 8)")
+  command->add_option("-n", options->members, "members, where no checkpoints give them (default 8)")
       ->check(between(1, 4096))
-      ->excludes("--model");
+      ->excludes("--weights");
   command->add_option("-p,--preset", options->preset, "sizes of a built-in subject (default ci)")
       ->excludes("--model");
   command->add_option("--inputs", options->inputs, "with --model: safetensors with input.K; default: made up")

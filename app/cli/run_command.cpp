@@ -30,7 +30,7 @@ json to_json(const app::Expectation& one) {
   const auto finite = [](double value) { return value == value ? json(value) : json(nullptr); };
   return {{"member", one.member},           {"output", one.output},
           {"agrees", difference.agrees},    {"max_abs_err", finite(difference.max_abs)},
-          {"rtol", one.tolerance.relative}, {"atol", one.tolerance.absolute},
+          {"rtol", one.tolerance.relative}, {"atol", one.difference.allowed},
           {"worst", difference.worst},      {"text", difference.text},
           {"precision", one.precision}};
 }

@@ -62,7 +62,7 @@ std::string marks(const std::vector<results::RunSummary>& runs) {
 int list(const Context& context, const RunsListArguments& options) {
   const auto store = Store::open(database_path(*options.database), results::OpenMode::kOverview);
   auto runs = store.runs();
-  for (auto& run : runs) run.status = app::status_now(store.path(), run.id, run.status);
+  for (auto& run : runs) run.status = app::status_now(store, run.id, run.status);
   std::erase_if(runs, [&](const auto& run) {
     return !options.tag.empty() && std::find(run.tags.begin(), run.tags.end(), options.tag) == run.tags.end();
   });
@@ -99,7 +99,7 @@ int show(const Context& context, const RunsListArguments& options) {
   const auto store = Store::open(database_path(*options.database), results::OpenMode::kReadOnly);
   const auto id = find_run(store, options.id);
   auto run = store.run(id);
-  run.status = app::status_now(store.path(), id, run.status);
+  run.status = app::status_now(store, id, run.status);
   const auto cases = store.cases(id);
   if (context.json) {
     auto report = results::report(run, cases, results::Samples::kLeaveOut);

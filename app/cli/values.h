@@ -2,7 +2,10 @@
 // Values on the command line that look right to the parser, but are not.
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <string>
+#include <system_error>
+#include <type_traits>
 
 namespace wide::cli {
 
@@ -22,8 +25,13 @@ template <typename Number>
 CLI::Validator between(Number low, Number high) {
   const CLI::Validator range = CLI::Range(low, high);
   return {[range](std::string& text) {
-            const auto fault = fault_of_number(text);
-            return fault.empty() ? range(text) : fault;
+            if (const auto fault = fault_of_number(text); !fault.empty()) return fault;
+            if constexpr (std::is_integral_v<Number>) {  // the parser takes the nearest there is
+              Number number{};
+              const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
+              if (end.ec == std::errc::result_out_of_range) return text + " is too large a number";
+            }
+            return range(text);
           },
           range.get_description()};
 }

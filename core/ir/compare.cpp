@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <optional>
 #include <vector>
 
 #include "core/aten/torch_bridge.h"
@@ -29,74 +28,31 @@ at::Tensor as_double(at::Tensor tensor) {
   return tensor.to(at::kDouble).contiguous();
 }
 
-// What masks (-1e9, the lowest float32, -1e4 and a score): large numbers that are almost one, far above all
-// others. Of others that are large, small ones may be the rounding.
-class Masks {
- public:
-  Masks(const double* values, std::int64_t count) {
-    std::array<Sizes, kAll> by_exponent{};
-    std::int64_t below = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (values[i] == 0 || !std::isfinite(values[i])) continue;
-      by_exponent[exponent(values[i])].add(std::abs(values[i]));
-      ++below;
-    }
-    // From the largest down, as long as there are masks.
-    Sizes group;
-    int empty = 0;
-    for (auto one = by_exponent.rbegin(); one != by_exponent.rend() && below > 0; ++one) {
-      if (one->count == 0) {
-        ++empty;
-        continue;
-      }
-      if (group.count > 0 && empty >= kGap) {
-        if (!group.is_mask() || below < kFewest) break;
-        masks_.push_back(group);
-        group = {};
-      }
-      group.add(*one);
-      below -= one->count, empty = 0;
-    }
-    rest_ = group.top;
-    top_ = masks_.empty() ? rest_ : masks_.front().top;
+// A number that people mask with: a power of ten from 1e4 on, or the end of a type's range. Numbers as large
+// that were computed are others, and small ones beside those may be what rounding left of them.
+bool is_mask(double value) {
+  constexpr double kLeast = 1e4;
+  const double size = std::abs(value);
+  if (size < kLeast || !std::isfinite(size)) return false;
+  const double power = std::pow(10, std::round(std::log10(size)));
+  const auto ends = {65504.0, std::ldexp(255.0, 120), static_cast<double>(std::numeric_limits<float>::max()),
+                     std::numeric_limits<double>::max()};
+  return size == power || size == static_cast<double>(static_cast<float>(power)) ||
+         std::ranges::find(ends, size) != ends.end();
+}
+
+// How much smaller than the largest number of all the largest is that is no mask; 1 beside masks alone.
+double share_beside_masks(const double* values, std::int64_t count) {
+  double top = 0, rest = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double size = std::abs(values[i]);
+    if (!std::isfinite(size)) continue;
+    top = std::max(top, size);
+    if (!is_mask(size)) rest = std::max(rest, size);
   }
-
-  /// How much smaller than the largest number of all the largest is that the value is judged by.
-  double share(double value) const {
-    if (top_ == 0 || !std::isfinite(value)) return 1;
-    for (const auto& mask : masks_) {
-      if (std::abs(value) >= mask.least) return mask.top / top_;
-    }
-    return rest_ / top_;
-  }
-
- private:
-  static constexpr int kGap = 7;                     // powers of two to the next smaller number
-  static constexpr std::int64_t kFewest = 2;         // numbers beside masks
-  static constexpr int kLeast = -1080, kAll = 2110;  // exponents of float64
-
-  struct Sizes {
-    double least = std::numeric_limits<double>::infinity(), top = 0;
-    std::int64_t count = 0;
-    void add(double size) { add({size, size, 1}); }
-    void add(const Sizes& more) {
-      least = std::min(least, more.least), top = std::max(top, more.top), count += more.count;
-    }
-    bool is_mask() const {
-      constexpr double kLarge = 5e3, kVeryLarge = 1e8, kAlmostOne = 0.98;
-      return least >= kAlmostOne * top && top >= (count > 1 ? kLarge : kVeryLarge);
-    }
-  };
-
-  static std::size_t exponent(double value) {
-    int found = 0;
-    std::frexp(value, &found);
-    return static_cast<std::size_t>(found - kLeast);
-  }
-
-  std::vector<Sizes> masks_;
-  double top_ = 0, rest_ = 0;
-};
+  if (rest == top) return 1;
+  return (rest == 0 ? 1 : rest) / top;
+}
 
 std::vector<std::int64_t> unravel(std::int64_t flat, at::IntArrayRef shape) {
   std::vector<std::int64_t> index(shape.size());
@@ -222,20 +178,20 @@ Difference compare(const at::Tensor& got, const at::Tensor& expected, const Tole
   const auto allowed = more.defined() ? as_double(more) : at::Tensor();
   const auto* extra = allowed.defined() ? allowed.const_data_ptr<double>() : nullptr;
   const std::int64_t parts = expected.is_complex() ? 2 : 1;
-  std::optional<Masks> masks;
-  if (tolerance.by_size) masks.emplace(y, b.numel());
+  const double beside_masks = tolerance.by_size ? share_beside_masks(y, b.numel()) : 1;
   std::int64_t worst = 0;
   double worst_excess = -std::numeric_limits<double>::infinity();
   bool odd = false;
   for (std::int64_t i = 0; i < a.numel(); ++i) {
     double difference = std::abs(x[i] - y[i]), excess = 0;
-    const double share = masks ? masks->share(y[i]) : 1;
+    const double share = beside_masks < 1 && !is_mask(y[i]) ? beside_masks : 1;
     if (std::isfinite(x[i]) && std::isfinite(y[i])) {
       result.any_finite = true;
       excess = difference - (tolerance.absolute * share + tolerance.relative * std::abs(y[i]));
-      result.max_by_size = std::max(result.max_by_size, difference / share);
       if (extra) excess -= extra[i / parts];
+      if (share > beside_masks && excess <= 0) continue;  // a mask says nothing of the numbers beside it
       result.max_abs = std::max(result.max_abs, difference);
+      result.max_by_size = std::max(result.max_by_size, difference / share);
       if (y[i] != 0) result.max_rel = std::max(result.max_rel, difference / std::abs(y[i]));
     } else if ((std::isnan(x[i]) && std::isnan(y[i])) || x[i] == y[i]) {
       continue;

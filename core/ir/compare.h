@@ -54,8 +54,8 @@ double magnitude(const at::Tensor& tensor);
 
 struct Difference {
   bool agrees = true;
-  double max_abs = 0;  ///< over elements that are finite on both sides; NaN when a NaN or infinity
-                       ///< stands on one side only
+  double max_abs = 0;  ///< over elements that are finite on both sides, and by size no masks that agree; NaN
+                       ///< when a NaN or infinity stands on one side only
   double max_rel = 0;
   double max_by_size = 0;  ///< the least `absolute` of a tolerance by size, and nothing else, that allows all
   double allowed = 0;      ///< the absolute part of what the worst element may differ by

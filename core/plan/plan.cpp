@@ -171,8 +171,8 @@ std::int64_t Plan::copying_conversions() const {
 
 std::string Plan::objection_to(std::span<const std::string> strategies) const {
   for (const auto& strategy : strategies) {
-    if (strategy == kAuto || strategy == kWide || strategy == kSequential.name) continue;
     const auto name = strategy_name(strategy);
+    if (name == kAuto || name == kWide || name == kSequential.name) continue;
     if (std::ranges::find(nodes, name, &NodePlan::strategy) != nodes.end()) continue;
     std::string refusal;
     for (const auto& node : nodes) {

@@ -119,7 +119,7 @@ HistoryData read_history(const std::filesystem::path& database) {
   if (!std::filesystem::exists(database, failed)) return {.database = database, .table = runs_table()};
   const auto store = Store::open(database, OpenMode::kReadOnly);
   auto runs = store.runs();
-  for (auto& run : runs) run.status = app::status_now(store.path(), run.id, run.status);
+  for (auto& run : runs) run.status = app::status_now(store, run.id, run.status);
   std::reverse(runs.begin(), runs.end());
   auto data = make_history(std::move(runs));
   data.database = database;
@@ -140,7 +140,7 @@ RunData read_run(const std::filesystem::path& database, std::int64_t wanted) {
   }
   RunData data{
       .run = store.run(wanted), .cases = store.cases(wanted, /*with_samples=*/false), .table = sweep_table()};
-  data.run.status = app::status_now(store.path(), wanted, data.run.status);
+  data.run.status = app::status_now(store, wanted, data.run.status);
   add_cases(data.table, data.cases);
   std::set<std::string> seen;
   for (const auto& record : data.cases) {

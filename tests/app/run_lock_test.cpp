@@ -34,6 +34,11 @@ TEST(RunLockTest, OneProcessMeasuresARun) {
   {
     const RunLock lock(database, 3);
     EXPECT_EQ(status_now(database, 3, RunStatus::kRunning), RunStatus::kRunning);
+    const TemporaryFolder other("widebench");
+    std::filesystem::create_symlink(database, other.path() / "link.db");
+    std::ofstream(database).put(' ');
+    EXPECT_EQ(status_now(other.path() / "link.db", 3, RunStatus::kRunning), RunStatus::kRunning);
+    std::filesystem::remove(database);
     EXPECT_THAT(refusal(database, 3),
                 HasSubstr("run 3 is being measured by process " + std::to_string(::getpid())));
     EXPECT_EQ(refusal(database, 4), "");

@@ -289,20 +289,28 @@ TEST(Compare, NumbersBesideMasksAreJudgedByTheirOwnSize) {
   }
 }
 
-// A mask may be added to a score, or stand alone.
-TEST(Compare, MasksMayDifferALittle) {
-  const auto scores = at::arange(-20, 44).to(at::kFloat) * 0.25;
-  const auto added = at::cat({scores, scores.slice(0, 0, 30) - 1e4, at::full({1}, -1e9)});
-  auto got = added.clone();
-  got[3] += 1e-3;
-  EXPECT_FALSE(compare(got, added, tolerance(at::kFloat, 9, magnitude(added))).agrees);
+TEST(Compare, ASingleNumberOrZerosBesideMasksCount) {
+  const auto masks = at::full({3}, -1e9);
+  for (const double one : {3.0, 0.0}) {
+    const auto expected = at::cat({at::full({1}, one), masks});
+    const auto bound = tolerance(at::kFloat, 9, magnitude(expected));
+    EXPECT_TRUE(compare(expected, expected, bound).agrees);
+    EXPECT_TRUE(compare(at::cat({at::full({1}, one + 1e-7), masks - 64}), expected, bound).agrees);
+    const auto wrong = compare(at::cat({at::full({1}, one + 50), masks}), expected, bound);
+    EXPECT_FALSE(wrong.agrees);
+    EXPECT_EQ(wrong.max_abs, 50);
+    EXPECT_LT(wrong.allowed, 1e-4);
+  }
 }
 
 // Small numbers among large ones may be what rounding left: it is that of the others.
 TEST(Compare, OtherSmallNumbersAreJudgedByTheLargeOnes) {
-  for (const auto& expected : {at::tensor({1e-4F, 1.F}), at::tensor({1e-6F, 3e-6F, 2e-5F, 1.F, 2.F, -1.F}),
-                               at::logspace(-6, 6, 60), at::zeros({7}), at::tensor({0.F, 0.F, 0.F, 0.F, 1.F}),
-                               at::eye(4) + 1e-9, at::cat({at::randn({20}) * 1e5, at::randn({20}) * 1e-3})}) {
+  for (const auto& expected :
+       {at::tensor({1e-4F, 1.F}), at::tensor({1e-6F, 3e-6F, 2e-5F, 1.F, 2.F, -1.F}),
+        at::logspace(-6, 5.7, 60), at::zeros({7}), at::tensor({0.F, 0.F, 0.F, 0.F, 1.F}), at::eye(4) + 1e-9,
+        at::eye(20) * 10000.002 + 1e-5 * at::rand({20, 20}),
+        at::cat({at::full({9}, 102400.3), at::randn({500})}),
+        at::cat({at::randn({20}) * 1e5, at::randn({20}) * 1e-3})}) {
     const auto bound = tolerance(at::kFloat, 9, magnitude(expected));
     EXPECT_TRUE(compare(expected + 0.9 * bound.absolute, expected, bound).agrees) << expected;
   }

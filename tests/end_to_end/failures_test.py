@@ -305,6 +305,14 @@ class Files(Case):
         self.assertEqual(self.run_program().returncode, 0)
         self.assertTrue(link.is_symlink())
         self.assertEqual(len(program.read_safetensors(target)), 4)
+        target.unlink()  # also where nothing is there yet
+        self.assertEqual(self.run_program().returncode, 0)
+        self.assertEqual((link.is_symlink(), len(program.read_safetensors(target))), (True, 4))
+        target.unlink()
+        target.symlink_to(link)
+        done = self.run_program()
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertIn("leads to itself", done.stderr)
 
     def test_values_that_are_empty(self):
         self.refused("--expect", "empty", extra=["--expect", ""])
@@ -319,9 +327,10 @@ class Files(Case):
         model = ["--model", MODEL / "model.pt2", *weights]
         for command in (["test", "mlp", *weights], ["test", "mlp", "--inputs", MODEL / "golden.safetensors"], ["test", *model, "-n", "7"],
                         ["test", *model, "--dtype", "float64"], ["test", *model, "--plan", "p.json", "-s", "grouped"], ["trace", "mlp", *weights],
-                        ["trace", *model, "--plan", "p.json", "--tune"], ["plan", "mlp", *weights], ["plan", *model, "-n", "9"], ["plan", *model, "-p", "ci"],
+                        ["trace", *model, "--plan", "p.json", "--tune"], ["plan", "mlp", *weights], ["plan", *model, "-n", "9"], ["plan", *model[:2], "-p", "ci"],
                         ["profile", *model, "-n", "9"], ["profile", *model, "--dtype", "float64"], ["run", *model, "--inputs", "i", "--outputs", "o", "--rtol", "0"],
-                        ["benchmark", "mlp", "--rivals", "eager,eager"], ["benchmark", "mlp", "--device", "cpu,auto"]):
+                        ["benchmark", "mlp", "--rivals", "eager,eager"], ["benchmark", "mlp", "--device", "cpu,auto"], ["test", "mlp", "--seed", "-1"],
+                        ["trace", "mlp", "--seed", "18446744073709551616"]):
             done = program.run(WIDEBENCH, *command)
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), (command, done.stderr))
 

@@ -269,6 +269,22 @@ void measuring(ImGuiTestContext* ctx) {
   IM_CHECK(conv().microseconds > 0);
 }
 
+void measuring_a_model_of_ones_own(ImGuiTestContext* ctx) {
+  const auto folder = corpus("mlp");
+  const auto model = (folder / "model.pt2").string(), first = (folder / "seed0.safetensors").string(),
+             second = (folder / "seed1.safetensors").string();
+  for (const auto& files : {std::vector{model, first, second}, std::vector{model}}) {
+    fresh(ctx);
+    bench().open_files(files);
+    settle(ctx);
+    IM_CHECK(bench().session.model != nullptr);
+    bench().measure();
+    settle(ctx);
+    settle(ctx);
+    IM_CHECK(!noticed("did not work"));
+  }
+}
+
 // Every panel has the times that the build has, also where something is chosen.
 void what_was_timed_since_is_told_everywhere(ImGuiTestContext* ctx) {
   with_sample(ctx);
@@ -325,6 +341,7 @@ void add_strategies_tests(ImGuiTestEngine* engine) {
   add("command line", command_line);
   add("a refused strategy is told", a_refused_strategy_is_told);
   add("measuring", measuring);
+  add("measuring a model of one's own", measuring_a_model_of_ones_own);
   add("what was timed since is told everywhere", what_was_timed_since_is_told_everywhere);
   add("filtering", filtering);
 }

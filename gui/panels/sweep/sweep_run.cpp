@@ -56,8 +56,9 @@ Apply measure(const Sweep& sweep, const Shared& panel, Notices* notices, const J
   const bool failed = !end.cancelled && end.code != kDone && (!verdict || progress.run == 0);
   auto said = read_gate(end.output);
   said.run = progress.run;
-  context.post([panel, run, said] {
+  context.post([panel, run, said, cancelled = end.cancelled] {
     ++panel->records->revision;
+    if (!run && cancelled) panel->asked = false;  // what was measured before is shown again
     panel->gate = said;
     if (run) show_run(*panel, run);
   });
@@ -141,7 +142,7 @@ void load_run(const Shared& panel, Workbench& bench, std::int64_t run) {
   const auto subject = panel->subject;
   panel->reading = bench.jobs.start(
       Lane::kFiles, run == 0 ? "Reading the last sweep" : "Reading run " + std::to_string(run),
-      [panel, database, run, subject](const JobContext&) -> Apply {
+      [panel, database, run, subject, before = panel->run](const JobContext&) -> Apply {
         if (run != 0) {
           auto read = std::make_shared<RunData>(read_run(database, run));
           return [panel, read] { show_run(*panel, read); };
@@ -150,8 +151,8 @@ void load_run(const Shared& panel, Workbench& bench, std::int64_t run) {
         try {
           auto read = newest_run(database, subject);
           if (!read) return [] {};
-          return [panel, subject, read = std::make_shared<RunData>(std::move(*read))] {
-            if (!panel->run && panel->subject == subject) show_run(*panel, read);
+          return [panel, subject, before, read = std::make_shared<RunData>(std::move(*read))] {
+            if (panel->run == before && panel->subject == subject) show_run(*panel, read);
           };
         } catch (const Error&) {
           return [] {};
