@@ -159,17 +159,17 @@ std::filesystem::path behind_links(std::filesystem::path path) {
   return path;
 }
 
-bool is_standard_output(const std::filesystem::path& path) {
+void refuse_standard_output(const std::filesystem::path& path) {
   struct stat file {
   }, output{};
-  return ::stat(path.c_str(), &file) == 0 && ::fstat(STDOUT_FILENO, &output) == 0 &&
-         S_ISREG(output.st_mode) && file.st_dev == output.st_dev && file.st_ino == output.st_ino;
+  if (::stat(path.c_str(), &file) != 0 || ::fstat(STDOUT_FILENO, &output) != 0) return;
+  if (S_ISREG(output.st_mode) && file.st_dev == output.st_dev && file.st_ino == output.st_ino)
+    throw Fault("is where this program's standard output goes; name another file");
 }
 
 void replace_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts) {
   if (!path.has_filename()) throw Fault("names no file; give a file name");
-  if (is_standard_output(path))
-    throw Fault("is where this program's standard output goes; name another file");
+  refuse_standard_output(path);
   if (is_device_or_pipe(path)) return write_into(path, parts);
   const auto target = behind_links(path);
   FileToBe file(target);

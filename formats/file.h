@@ -33,13 +33,13 @@ class OpenFile {
 /// another.
 std::filesystem::path behind_links(std::filesystem::path path);
 
-/// The file that this process' standard output goes into, where text would be written over it.
-bool is_standard_output(const std::filesystem::path& path);
+/// Throws Fault where `path` is the file that standard output goes into: text would be written over it.
+void refuse_standard_output(const std::filesystem::path& path);
 
 /// Replaces `path` by `parts` in a row: a temporary beside it, synced, then renamed; the folder is synced
 /// too. On any failure the temporary is removed, `path` is as before, and Fault is thrown; also a process
 /// that is killed leaves none, where the file system has files without a name. A device or a pipe is written
-/// to instead; a link stays, and what it leads to is replaced. What is_standard_output() is refused.
+/// to instead; a link stays, and what it leads to is replaced. Standard output is refused.
 void replace_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts);
 
 }  // namespace wide::formats

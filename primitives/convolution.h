@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/aten/pages.h"
 #include "core/strategy/shared_constants.h"
 #include "primitives/kernels/prepacked_conv.h"
 #include "primitives/support.h"
@@ -115,14 +114,11 @@ inline Answer ask_prepacked(const Call& call, bool transposed, double flops) {
 
 /// Members' weights one behind the other, in the order that prepack() reads; they are never there twice.
 inline at::Tensor channels_last(const ConstantPart& weights) {
-  const auto sizes = weights.sizes();  // [N, Co, Ci, …]
-  auto turned = sizes;
-  turned.erase(turned.begin() + 2);
-  turned.push_back(sizes[2]);
+  const auto members = weights.sizes()[0];
   at::Tensor all;
-  for (std::int64_t i = 0; i < sizes[0]; ++i) {
+  for (std::int64_t i = 0; i < members; ++i) {
     const auto own = weights.member(i);
-    if (!all.defined()) all = empty_in_pages(turned, own.options()).movedim(-1, 2);
+    if (!all.defined()) all = kernels::weights_to_pack(members, own.sizes(), own.options());
     all.select(0, i).copy_(own);
   }
   return all.flatten(0, 1);

@@ -8,6 +8,7 @@
 
 #include "formats/descriptor.h"
 #include "formats/error.h"
+#include "formats/fault.h"
 #include "formats/file.h"
 #include "results/json_fields.h"
 #include "results/report.h"
@@ -59,9 +60,10 @@ void write_report(const fs::path& path, const nlohmann::json& document) {
 }
 
 void write_text(const fs::path& path, std::string_view text) {
-  if (formats::is_standard_output(path))
-    throw Error("report",
-                path.string() + ": is where this program's standard output goes; name another file, or -");
+  const auto target = formats::naming_file("report", path.string(), [&] {
+    formats::refuse_standard_output(path);
+    return formats::behind_links(path);
+  });
   std::error_code none;
   if (fs::exists(path, none) &&
       !fs::is_regular_file(path, none)) {  // a pipe or /dev/stdout cannot be renamed over
@@ -71,7 +73,6 @@ void write_text(const fs::path& path, std::string_view text) {
     if (file.get() < 0) fail(path, "open it");
     return write_all(file.get(), text, path);
   }
-  const fs::path target = formats::behind_links(path);
   std::string temporary = target.string() + ".XXXXXX";
   const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (file.get() < 0) fail(path, "create a file beside it");

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "formats/error.h"
+#include "formats/fault.h"
 #include "formats/file.h"
 
 namespace wide::cli {
@@ -28,8 +29,7 @@ inline void check_not_read(std::span<const std::string> written, std::span<const
   namespace fs = std::filesystem;
   for (const auto& file : written) {
     if (file.empty()) continue;
-    if (formats::is_standard_output(file))
-      throw Error("usage", file + ": is where this program's standard output goes; name another file");
+    formats::naming_file("usage", file, [&] { formats::refuse_standard_output(file); });
     std::error_code none;
     const auto place = fs::weakly_canonical(fs::absolute(file), none);
     for (const auto& one : read) {

@@ -41,7 +41,8 @@ bool is_mask(double value) {
          std::ranges::find(ends, size) != ends.end();
 }
 
-// How much smaller than the largest number of all the largest is that is no mask; 1 beside masks alone.
+// How much smaller than the largest number of all the largest is that is no mask; zeros alone are judged
+// as 1.
 double share_beside_masks(const double* values, std::int64_t count) {
   double top = 0, rest = 0;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -184,12 +185,13 @@ Difference compare(const at::Tensor& got, const at::Tensor& expected, const Tole
   bool odd = false;
   for (std::int64_t i = 0; i < a.numel(); ++i) {
     double difference = std::abs(x[i] - y[i]), excess = 0;
-    const double share = beside_masks < 1 && !is_mask(y[i]) ? beside_masks : 1;
+    const bool masks = beside_masks < 1 && is_mask(y[i]);
+    const double share = masks ? 1 : beside_masks;
     if (std::isfinite(x[i]) && std::isfinite(y[i])) {
       result.any_finite = true;
       excess = difference - (tolerance.absolute * share + tolerance.relative * std::abs(y[i]));
       if (extra) excess -= extra[i / parts];
-      if (share > beside_masks && excess <= 0) continue;  // a mask says nothing of the numbers beside it
+      if (masks && excess <= 0) continue;  // a mask says nothing of the numbers beside it
       result.max_abs = std::max(result.max_abs, difference);
       result.max_by_size = std::max(result.max_by_size, difference / share);
       if (y[i] != 0) result.max_rel = std::max(result.max_rel, difference / std::abs(y[i]));

@@ -40,15 +40,6 @@ auto operator_called(const char* name) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
-// Weights of `members` of which each has `sizes`, in the order that prepack() reads: channels innermost.
-at::Tensor unset_weights(std::int64_t members, at::IntArrayRef sizes, const at::TensorOptions& options) {
-  auto turned = sizes.vec();
-  turned.push_back(turned[1]);
-  turned.erase(turned.begin() + 1);
-  turned.insert(turned.begin(), members);
-  return empty_in_pages(turned, options).movedim(-1, 2);
-}
-
 struct Packed {
   explicit Packed(at::Tensor of)
       : tensor(std::move(of)),
@@ -61,6 +52,14 @@ struct Packed {
 
 }  // namespace
 
+at::Tensor weights_to_pack(std::int64_t members, at::IntArrayRef sizes, const at::TensorOptions& options) {
+  auto turned = sizes.vec();
+  turned.push_back(turned[1]);
+  turned.erase(turned.begin() + 1);
+  turned.insert(turned.begin(), members);
+  return empty_in_pages(turned, options).movedim(-1, 2);
+}
+
 at::Tensor prepack_members(const ConvolutionSizes& sizes, std::int64_t members,
                            const std::function<at::Tensor(std::int64_t)>& weights_of,
                            const std::vector<std::int64_t>& input) {
@@ -71,7 +70,7 @@ at::Tensor prepack_members(const ConvolutionSizes& sizes, std::int64_t members,
   sizes_of_two.groups = sizes.groups / members * 2;
   auto input_of_two = input;
   input_of_two[1] = input[1] / members * 2;
-  const auto two = unset_weights(2, first.sizes(), first.options());
+  const auto two = weights_to_pack(2, first.sizes(), first.options());
   const auto packed = [&](const at::Tensor& w) {
     two.select(0, 0).copy_(w);
     return Packed(prepack(sizes_of_two, two.flatten(0, 1), input_of_two));
@@ -79,7 +78,7 @@ at::Tensor prepack_members(const ConvolutionSizes& sizes, std::int64_t members,
   // What is known of the last member's place and order holds for all, which are alike. Pages of the others
   // that nobody writes take no memory.
   const auto numbers = at::arange(1, first.numel() + 1, first.options()).view(first.sizes());
-  auto given = unset_weights(members, first.sizes(), first.options());
+  auto given = weights_to_pack(members, first.sizes(), first.options());
   given.select(0, members - 1).copy_(numbers);
   const Packed whole(prepack(sizes, given.flatten(0, 1), input));
   given.reset();

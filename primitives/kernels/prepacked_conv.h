@@ -26,6 +26,10 @@ std::string prepacking_refusal(bool transposed);
 at::Tensor prepack(const ConvolutionSizes& sizes, const at::Tensor& w,
                    const std::vector<std::int64_t>& input);
 
+/// [members, Co, Ci/g, …], of which each member has `sizes`, in the order that prepack() reads: channels
+/// innermost. Values are not set.
+at::Tensor weights_to_pack(std::int64_t members, at::IntArrayRef sizes, const at::TensorOptions& options);
+
 /// prepack() of the weights of `members` one behind the other, where `sizes` are of all of them as groups of
 /// one convolution, in the memory of three members' weights besides the result. Undefined where that is not
 /// known to be what oneDNN reads.
