@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/ir/rewriter.h"
+#include "core/passes/write_out_norms.h"
 #include "core/strategy/group.h"
 #include "core/strategy/sequential.h"
 
@@ -137,7 +138,8 @@ class Grouper {
 
 Graph group(const Graph& graph, const std::vector<ValueState>& inputs, const StrategyChoice& choice) {
   if (choice.all == kSequential.name || !graph.device.is_cpu()) return graph;
-  return Grouper(graph, inputs, choice).run();
+  const auto open = write_out_norms(graph, inputs, choice);
+  return Grouper(open, inputs, choice).run();
 }
 
 }  // namespace wide

@@ -6,12 +6,12 @@
 
 #include "core/ir/rewriter.h"
 #include "core/passes/canonicalize.h"
+#include "core/passes/inference_norm.h"
 #include "core/strategy/sequential.h"
 
 namespace wide {
 namespace {
 
-enum NormArgument { kInput, kGamma, kBeta, kMean, kVariance, kTraining, kMomentum, kEpsilon };
 enum LayerArgument { kX, kWeight, kBias };
 
 // Layers whose weight can be scaled per output channel, and the axis of the weight that those are on.
@@ -75,13 +75,10 @@ class Folder {
 
   // The layer that `node`, a batch norm, can be folded into.
   const Node* layer_before(const Node& node) const {
-    if (node.op != "aten.batch_norm.default" || node.arguments[kTraining] != Argument{false}) return nullptr;
-    if (must_stay(node)) return nullptr;
-    const auto* input = node.arguments[kInput].ref();
-    if (!input) return nullptr;
+    if (!is_inference_norm(node) || must_stay(node)) return nullptr;
+    const auto* input = node.arguments[batch_norm::kInput].ref();
     const auto id = static_cast<std::size_t>(input->id);
     if (connections_.reads[id] != 1 || !connections_.maker[id]) return nullptr;
-    if (node.arguments[kMean].is_none() || node.arguments[kVariance].is_none()) return nullptr;
     const auto& layer = *connections_.maker[id];
     const auto known = std::find_if(kLayers.begin(), kLayers.end(),
                                     [&](const FoldableLayer& one) { return one.op == layer.op; });
@@ -101,7 +98,8 @@ class Folder {
     if (!weight || (layer.op != "aten.linear.default" && concrete(value(weight->id)).rank() != result.rank()))
       return nullptr;
     const bool constant = is_constant(layer.arguments[kWeight]) && is_constant(layer.arguments[kBias]) &&
-                          std::all_of(node.arguments.begin() + kGamma, node.arguments.begin() + kTraining,
+                          std::all_of(node.arguments.begin() + batch_norm::kGamma,
+                                      node.arguments.begin() + batch_norm::kTraining,
                                       [&](const Argument& one) { return is_constant(one); });
     return constant && stays_in_range(node, layer) ? &layer : nullptr;
   }
@@ -116,52 +114,31 @@ class Folder {
   // other way round: such weights are left alone.
   bool stays_in_range(const Node& norm, const Node& layer) const {
     constexpr double kLeast = 1e-30, kMost = 1e30;
-    const auto variance =
-        norm.arguments[kVariance].ref() ? range_(norm.arguments[kVariance].ref()->id) : std::nullopt;
-    const auto* epsilon = std::get_if<double>(&norm.arguments[kEpsilon].value);
+    const auto variance = norm.arguments[batch_norm::kVariance].ref()
+                              ? range_(norm.arguments[batch_norm::kVariance].ref()->id)
+                              : std::nullopt;
+    const auto* epsilon = std::get_if<double>(&norm.arguments[batch_norm::kEpsilon].value);
     const double least = (variance ? variance->first : 1) + (epsilon ? *epsilon : 0);
-    const double scale = magnitude(norm.arguments[kGamma]) / std::sqrt(least);
+    const double scale = magnitude(norm.arguments[batch_norm::kGamma]) / std::sqrt(least);
     const auto fits = [](double value) { return value == 0 || (value > kLeast && value < kMost); };
     return fits(scale) && fits(magnitude(layer.arguments[kWeight]) * scale) &&
-           fits(magnitude(layer.arguments[kBias]) * scale) && fits(magnitude(norm.arguments[kMean]) * scale);
+           fits(magnitude(layer.arguments[kBias]) * scale) &&
+           fits(magnitude(norm.arguments[batch_norm::kMean]) * scale);
   }
 
-  // scale = gamma / sqrt(variance + epsilon); w' = w * scale; b' = (b - mean) * scale + beta.
+  // w' = w * scale; b' = (b - mean) * scale + beta.
   void fold(const Node& norm, const Node& layer) {
     const auto axis = std::find_if(kLayers.begin(), kLayers.end(), [&](const FoldableLayer& one) {
                         return one.op == layer.op;
                       })->channel_axis;
-    const auto channels = concrete(value(norm.arguments[kMean].ref()->id));
     const auto weight = concrete(value(layer.arguments[kWeight].ref()->id));
-    const auto make = [&](const char* op, std::vector<Argument> arguments, const ConcreteType& type) {
-      return Argument{ValueRef{rewriter_.emit(op, std::move(arguments), type, "folded", norm.module_path)}};
-    };
-    const Argument one{std::int64_t{1}};
-    const auto mean = rewriter_.map(norm.arguments[kMean]);
-    auto scale =
-        make("aten.rsqrt.default",
-             {make("aten.add.Scalar",
-                   {rewriter_.map(norm.arguments[kVariance]), norm.arguments[kEpsilon], one}, channels)},
-             channels);
-    if (!norm.arguments[kGamma].is_none())
-      scale = make("aten.mul.Tensor", {scale, rewriter_.map(norm.arguments[kGamma])}, channels);
-    auto bias = layer.arguments[kBias].is_none()
-                    ? make("aten.neg.default", {mean}, channels)
-                    : make("aten.sub.Tensor", {rewriter_.map(layer.arguments[kBias]), mean, one}, channels);
-    bias = make("aten.mul.Tensor", {bias, scale}, channels);
-    if (!norm.arguments[kBeta].is_none())
-      bias = make("aten.add.Tensor", {bias, rewriter_.map(norm.arguments[kBeta]), one}, channels);
-    auto shape = channels;
-    shape.shape.assign(weight.shape.size(), 1);
-    shape.shape[axis] = channels.shape[0];
-    Argument::List sizes;
-    for (const auto size : shape.shape) sizes.push_back({size});
-    const auto broadcast = make("aten.reshape.default", {scale, {sizes}}, shape);
+    const auto terms = norm_terms(rewriter_, norm, layer.arguments[kBias]);
+    const auto scale = along_axis(rewriter_, terms.scale, weight.shape.size(), axis, norm.module_path);
     auto arguments = layer.arguments;
     for (auto& argument : arguments) argument = rewriter_.map(argument);
-    arguments[kWeight] =
-        make("aten.mul.Tensor", {rewriter_.map(layer.arguments[kWeight]), broadcast}, weight);
-    arguments[kBias] = bias;
+    arguments[kWeight] = {ValueRef{
+        rewriter_.emit("aten.mul.Tensor", {arguments[kWeight], scale}, weight, "folded", norm.module_path)}};
+    arguments[kBias] = terms.shift;
     const auto result = norm.results[0];
     rewriter_.bind(result, {ValueRef{rewriter_.emit(layer.op, std::move(arguments), concrete(value(result)),
                                                     value(result).name, layer.module_path)}});

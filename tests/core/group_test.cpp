@@ -9,7 +9,9 @@
 namespace wide::test {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
+using testing::Not;
 using zoo::ref;
 
 // x · sigmoid(x) + 0.5, of which `more` may read what is on the way.
@@ -125,6 +127,43 @@ TEST(Group, ManyOperatorsOnManyNumbers) {
   b.output(b.op("aten.mul.Tensor", {ref(y), ref(last)}));
   const auto architecture = b.take();
   EXPECT_LE(ops_in(architecture, in_mode(Mode::kDefault)).size(), 3U);
+  expect_as_alone(architecture, in_mode(Mode::kDefault));
+}
+
+// A norm between a pool, which nothing can be folded into, and an activation, which `more` may look into.
+template <typename More>
+zoo::Architecture norm_then_relu(const More& more) {
+  zoo::Builder b("norm");
+  const auto x =
+      b.op("aten.max_pool2d.default", {ref(b.input("x", normal({3, 4, 6, 6}))), zoo::ints({2, 2})});
+  const auto y = b.batch_norm("norm", x, 4);
+  b.output(b.op("aten.relu.default", {ref(y)}));
+  more(b, y);
+  return b.take();
+}
+
+TEST(Group, ABatchNormJoinsItsActivation) {
+  const auto plain = norm_then_relu([](auto&, auto) {});
+  EXPECT_THAT(ops_in(plain, in_mode(Mode::kDefault)), Contains(kGroup));
+  EXPECT_THAT(ops_in(plain, in_mode(Mode::kDefault)), Not(Contains("aten.batch_norm.default")));
+  for (const auto* strategy : {"", "group=tiles", "group=one_by_one", "group=sequential"}) {
+    SCOPED_TRACE(strategy);
+    expect_as_alone(plain, in_mode(Mode::kDefault, strategy));
+  }
+  const auto read_elsewhere = norm_then_relu([](auto& b, auto y) { b.output(y); });
+  EXPECT_THAT(ops_in(read_elsewhere, in_mode(Mode::kDefault)), Contains("aten.batch_norm.default"));
+  for (const auto* strategy : {"batch_norm=affine", "%batch_norm=wide", "affine", "sequential"})
+    EXPECT_THAT(ops_in(plain, in_mode(Mode::kDefault, strategy)), Contains("aten.batch_norm.default"))
+        << strategy;
+  EXPECT_THAT(ops_in(plain, in_mode(Mode::kEager)), Contains("aten.batch_norm.default"));
+}
+
+TEST(Group, ABatchNormOfOneRowEachJoinsWhatIsBeforeIt) {
+  zoo::Builder b("after");
+  const auto x = b.op("aten.gelu.default", {ref(b.input("x", normal({9, 5}))), {std::string("none")}});
+  b.output(b.batch_norm("norm", x, 5));
+  const auto architecture = b.take();
+  EXPECT_THAT(ops_in(architecture, in_mode(Mode::kDefault)), Contains(kGroup));
   expect_as_alone(architecture, in_mode(Mode::kDefault));
 }
 
