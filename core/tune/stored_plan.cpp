@@ -51,11 +51,16 @@ std::vector<Schedule> possible_schedules(std::int64_t members, int threads, at::
 
 PlannedExecution restore(const PlanRequest& request, const StoredPlan& stored) {
   const auto members = request.parts.members;
-  if (stored.members != members || stored.schedule.chunk < 1 || stored.schedule.chunk > members) {
+  if (stored.members != members) {
     throw Error("plan", "the stored plan is for " + std::to_string(stored.members) +
                             " members, the model has " + std::to_string(members) + "; make a new plan");
   }
   const auto& schedule = stored.schedule;
+  if (schedule.chunk < 1 || schedule.chunk > members) {
+    throw Error("plan", "the stored plan runs " + std::to_string(schedule.chunk) +
+                            " members at once (its \"chunk\") of " + std::to_string(members) +
+                            "; make a new plan");
+  }
   if (request.random && (schedule.chunk != members || schedule.workers != 1 || schedule.threads != 0)) {
     throw Error("plan", "the stored plan runs " + describe(schedule, members, request.parts.device.device) +
                             ", but the model draws random numbers, and members have their own streams only "

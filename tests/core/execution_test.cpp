@@ -258,6 +258,10 @@ TEST(StoredPlan, OfAnotherModelIsRefused) {
 
   auto fewer = wide_model(architecture, kOddMembers - 1, options);
   expect_error([&] { fewer.build(wide_inputs(architecture, kOddMembers - 1)); }, "plan", {"5 members", "4"});
+  const auto schedule = std::exchange(options.plan->schedule, {kOddMembers + 1, 1, 0});
+  auto more_at_once = wide_model(architecture, kOddMembers, options);
+  expect_error([&] { more_at_once.build(inputs); }, "plan", {"6 members at once", "of 5", "make a new plan"});
+  options.plan->schedule = schedule;
   options.plan->nodes[0].strategy = "nonsense";
   auto changed = wide_model(architecture, kOddMembers, options);
   expect_error([&] { changed.build(inputs); }, "plan", {"'nonsense'", "make a new plan"});
