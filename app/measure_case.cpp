@@ -141,7 +141,7 @@ void skip(CaseRecord& record, std::string reason) {
 const Build* build(WideModel& model, const std::vector<ModelInput>& inputs, const std::string& strategy,
                    CaseRecord& record) try {
   const auto& built = model.build(inputs);
-  auto objection = built.plan().objection_to(strategies_in(strategy));
+  auto objection = built.plan().objection_to(built.optimized, strategies_in(strategy));
   if (objection.empty()) objection = unprovable(built.plan());
   if (objection.empty()) return &built;
   skip(record, std::move(objection));

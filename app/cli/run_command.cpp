@@ -81,7 +81,11 @@ int run(const Context& context, const RunArguments& options) {
   check_written(options);
   auto model = load_model(context, options.model);
   const auto inputs = app::read_inputs(options.inputs, model);
-  const auto cover = coverage(model.build(inputs));
+  const auto& built = model.build(inputs);
+  const auto cover = coverage(built);
+  if (const auto objection = built.plan().objection_to(built.optimized, options.model.strategies);
+      !objection.empty())
+    context.log(LogLevel::kWarn, objection);
   const auto outputs = model.forward(inputs);
   std::vector<app::Expectation> expectations;
   if (!options.expect.empty()) {

@@ -48,7 +48,8 @@ struct Result {
 
 // That members are right says nothing of a strategy that none of them runs by.
 Proof prove_by(WideModel& model, std::span<const ModelInput> inputs, const Case& what) {
-  if (auto objection = model.build(inputs).plan().objection_to(what.strategies); !objection.empty())
+  const auto& built = model.build(inputs);
+  if (auto objection = built.plan().objection_to(built.optimized, what.strategies); !objection.empty())
     throw Error("plan", std::move(objection));
   return prove(model, inputs);
 }
@@ -58,7 +59,7 @@ Proof prove_subject(const Context& context, const TestArguments& options, const 
   auto given = options.model;
   given.strategies = what.strategies;
   const auto build = build_options(context, given);
-  const auto seed = given.seed;
+  const auto seed = given.seed_or();
   const auto type = parse_dtype(what.dtype).value();
   WideModel model(architecture.graph, zoo::make_members(architecture, what.members, seed, type), build);
   return prove_by(model, zoo::make_inputs(architecture, what.members, seed, type), what);
@@ -72,7 +73,7 @@ Proof prove_model(const Context& context, const TestArguments& options, Case& wh
   what.name = model.graph().name;
   what.members = model.members();
   const auto& file = options.inputs.empty() ? options.expect : options.inputs;
-  const auto inputs = app::inputs_for(model, file, options.model.seed);
+  const auto inputs = app::inputs_for(model, file, options.model.seed_or());
   try {
     auto proof = prove_by(model, inputs, what);
     if (!options.expect.empty()) proof.checks.push_back(app::check_expected(options.expect, model, inputs));

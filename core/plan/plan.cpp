@@ -156,6 +156,31 @@ std::vector<NodeCandidates> ask_for(const Graph& graph, const std::vector<ValueS
   }
 }
 
+// Whether "conv", "conv2d" or "%conv2d_1" names this node.
+bool is_named(const Graph& graph, const Node& node, const std::string& primitive, const std::string& by) {
+  if (!by.starts_with('%')) return by == primitive || by == operator_kind(node.op);
+  return std::ranges::any_of(node.results, [&](ValueId id) {
+    return id >= 0 && by.compare(1, by.npos, graph.values[static_cast<std::size_t>(id)].name) == 0;
+  });
+}
+
+// Of one text: "xsmm", "conv=grouped" or "%x=sequential".
+std::string objection_to_one(const Graph& graph, const std::vector<NodePlan>& nodes,
+                             const std::string& text) {
+  const auto name = strategy_name(text);
+  const auto by = text.size() > name.size() ? text.substr(0, text.size() - name.size() - 1) : std::string();
+  if (name == kAuto || name == kWide || (name == kSequential.name && by.empty())) return "";
+  std::string refusal;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!by.empty() && !is_named(graph, graph.nodes[i], nodes[i].primitive, by)) continue;
+    const std::string_view own = nodes[i].strategy;
+    if (own == name || (own == kAloneStrategy && name == kSequential.name)) return "";
+    const auto found = std::ranges::find(nodes[i].refusals, name, &Refusal::strategy);
+    if (found != nodes[i].refusals.end() && refusal.empty()) refusal = ": " + found->reason;
+  }
+  return "no operation here runs by the strategy " + text + refusal;
+}
+
 }  // namespace
 
 bool Plan::at_build(const Node& node) const {
@@ -169,17 +194,11 @@ std::int64_t Plan::copying_conversions() const {
                        [](const Conversion& one) { return one.copies; });
 }
 
-std::string Plan::objection_to(std::span<const std::string> strategies) const {
-  for (const auto& strategy : strategies) {
-    const auto name = strategy_name(strategy);
-    if (name == kAuto || name == kWide || name == kSequential.name) continue;
-    if (std::ranges::find(nodes, name, &NodePlan::strategy) != nodes.end()) continue;
-    std::string refusal;
-    for (const auto& node : nodes) {
-      const auto found = std::ranges::find(node.refusals, name, &Refusal::strategy);
-      if (found != node.refusals.end() && refusal.empty()) refusal = ": " + found->reason;
+std::string Plan::objection_to(const Graph& graph, std::span<const std::string> strategies) const {
+  for (const auto& given : strategies) {
+    for (const auto& text : strategies_in(given)) {
+      if (auto objection = objection_to_one(graph, nodes, text); !objection.empty()) return objection;
     }
-    return "no operation here runs by the strategy " + name + refusal;
   }
   return "";
 }

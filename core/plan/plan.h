@@ -45,9 +45,9 @@ struct Plan {
   /// Whether a node is computed once, at build: nothing that it reads changes between passes.
   bool at_build(const Node& node) const;
   std::int64_t copying_conversions() const;
-  /// Why the plan is not what these named strategies ("xsmm", "conv=grouped", "%x=sequential") are to show:
-  /// no operation runs by one of them. Empty where some operation runs by each.
-  std::string objection_to(std::span<const std::string> strategies) const;
+  /// Why the plan of `graph` is not what these named strategies ("xsmm", "conv=grouped", "%x=sequential") are
+  /// to show: no operation that one of them names runs by it. Empty where some operation does, for each.
+  std::string objection_to(const Graph& graph, std::span<const std::string> strategies) const;
 };
 
 /// Chooses strategies and layouts of all nodes together. `inputs` as for spread_states(). Throws wide::Error

@@ -337,10 +337,13 @@ class Files(Case):
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), (command, done.stderr))
 
     def test_a_strategy_that_runs_nothing_proves_nothing(self):
-        for words in (["linear", "-s", "grouped"], ["--model", MODEL / "model.pt2", "--weights", *program.seeds(MODEL), "-s", "winograd_2x2"]):
+        for words in (["linear", "-s", "grouped"], ["mlp", "-s", "conv=sequential"], ["--model", MODEL / "model.pt2", "--weights", *program.seeds(MODEL), "-s", "winograd_2x2"]):
             done = program.run(WIDEBENCH, "test", *words)
             self.assertEqual(done.returncode, 3, done.stdout)
             self.assertIn("skipped: no operation here runs by the strategy", done.stdout)
+        done = self.run_program(extra=["-s", "winograd_2x2"])
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (0, 1), done.stderr)
+        self.assertIn("no operation here runs by the strategy winograd_2x2", done.stderr)
 
     def test_a_compiler_that_fails_is_no_fault_of_ours(self):
         environment = dict(os.environ, WIDEBENCH_CC="/bin/false", XDG_CACHE_HOME=str(self.folder / "cache"))
