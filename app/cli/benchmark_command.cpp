@@ -13,7 +13,6 @@
 #include "app/cli/values.h"
 #include "app/exit_code.h"
 #include "app/model_title.h"
-#include "app/peer_process.h"
 #include "core/strategy/strategy_text.h"
 #include "formats/bundle_files.h"
 #include "formats/packed.h"
@@ -183,6 +182,10 @@ std::vector<std::int64_t> members_of(const presets::Preset& preset) {
   return n;
 }
 
+bool wants_python(const BenchmarkArguments& options) {
+  return options.peers || presets::has_python_rivals({.rivals = options.rivals});
+}
+
 presets::Preset of_model(const presets::Preset& preset, const BenchmarkArguments& options,
                          const Context& context) {
   const auto absolute = [](const std::string& file) {
@@ -206,10 +209,11 @@ presets::Preset of_model(const presets::Preset& preset, const BenchmarkArguments
   const auto given = members_in(subject.weights), most = std::max<std::int64_t>(1, given);
   const auto n = options.n.empty() ? std::vector{most} : options.n;
   if (const auto largest = *std::max_element(n.begin(), n.end()); largest > most) {
-    if (options.peers || !options.expect.empty()) {
+    if (wants_python(options) || !options.expect.empty()) {
       throw Error("usage", fmt::format("with {} {} members need {} checkpoints, given are {}; name more with "
                                        "--weights",
-                                       options.peers ? "--peers" : "--expect", largest, largest, given));
+                                       wants_python(options) ? "Python's rivals" : "--expect", largest,
+                                       largest, given));
     }
     context.log(LogLevel::kWarn, fmt::format("of {} members {} have a checkpoint; the others are copies, "
                                              "their weights scaled by a percent or more",
@@ -296,10 +300,6 @@ int benchmark(Context& context, BenchmarkArguments& options) {
   if (options.peers) {
     app::resolve_devices(chosen.cases, context.engine);
     add_peers(chosen.cases);
-    chosen.timeout_seconds += kPeersSeconds;
-    std::set<std::string> devices;
-    for (const auto& spec : chosen.cases) devices.insert(spec.device);
-    for (const auto& device : devices) app::check_peers(device);
   }
   return measure(context, options.measuring, without_repeats(std::move(chosen)));
 }

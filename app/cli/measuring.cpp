@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <set>
 
 #include "app/cli/existing_file.h"
 #include "app/cli/progress.h"
@@ -14,6 +15,7 @@
 #include "app/cli/values.h"
 #include "app/exit_code.h"
 #include "app/headline.h"
+#include "app/peer_process.h"
 #include "app/summary.h"
 #include "app/sweep_job.h"
 #include "app/temporary_folder.h"
@@ -29,6 +31,8 @@ namespace {
 using results::CaseRecord;
 
 constexpr std::uint64_t kMebibyte = 1 << 20;
+// More for a case whose Python rivals compile N models from cold.
+constexpr double kPeersSeconds = 1200;
 
 // Says so before an hour of measuring, not after it.
 void check_report_path(const std::string& report) {
@@ -57,6 +61,19 @@ std::vector<std::string> read_by(const std::vector<presets::CaseSpec>& specs, co
   return files;
 }
 
+bool any_python_rivals(const std::vector<presets::CaseSpec>& specs) {
+  return std::ranges::any_of(specs, presets::has_python_rivals);
+}
+
+// They were asked for, so that a sweep without them is not what the user wants: says so before it begins.
+void check_python_rivals(const std::vector<presets::CaseSpec>& specs) {
+  std::set<std::string> devices;
+  for (const auto& spec : specs) {
+    if (presets::has_python_rivals(spec)) devices.insert(spec.device);
+  }
+  for (const auto& device : devices) app::check_peers(device);
+}
+
 app::SweepJob make_job(const Context& context, const MeasuringOptions& options, const presets::Preset& preset,
                        const SignalWatch& signals) {
   app::SweepJob job;
@@ -64,7 +81,8 @@ app::SweepJob make_job(const Context& context, const MeasuringOptions& options, 
   job.command_line = context.command_line;
   job.label = options.label;
   job.specs = preset.cases;
-  job.options.timeout_seconds = options.timeout_seconds.value_or(preset.timeout_seconds);
+  const double more = any_python_rivals(preset.cases) ? kPeersSeconds : 0;
+  job.options.timeout_seconds = options.timeout_seconds.value_or(preset.timeout_seconds + more);
   job.options.memory_limit_bytes = options.memory_limit_mib * kMebibyte;
   job.options.stop = &signals.signal();
   job.resume = options.resume;
@@ -261,6 +279,7 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
     throw app::CannotMeasure("preset", "no case is left to measure; name other subjects");
   check_report_path(options.report);
   check_repeats(options);
+  check_python_rivals(job.specs);
   const auto path = database_path(options.database);
   check_not_read(std::array{options.report == "-" ? std::string() : options.report},
                  read_by(job.specs, options, path));
@@ -268,7 +287,7 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
   auto store = results::Store::open(path, results::OpenMode::kReadWrite);
   note_unfinished(context, job, store);
   std::optional<Scratch> scratch;
-  if (std::any_of(job.specs.begin(), job.specs.end(), presets::has_python_rivals)) scratch.emplace();
+  if (any_python_rivals(job.specs)) scratch.emplace();
   std::vector<std::int64_t> runs;
   int code = app::kExitDone;
   for (int repeat = 0; repeat < options.repeat; ++repeat) {

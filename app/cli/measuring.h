@@ -13,9 +13,6 @@
 
 namespace wide::cli {
 
-/// More for a case whose Python rivals compile N models from cold.
-inline constexpr double kPeersSeconds = 1200;
-
 struct MeasuringOptions {
   std::vector<std::string> devices;  ///< "cpu", "cuda", "auto"; empty: the preset's
   std::string database;              ///< empty: the default one

@@ -1,5 +1,4 @@
 // widebench runs resume: resumes a run that was stopped or killed, by what it says of itself.
-#include <algorithm>
 #include <memory>
 
 #include "app/again.h"
@@ -30,8 +29,6 @@ presets::Preset preset_of(const results::RunRecord& run) {
   } catch (const Error&) {
     preset.timeout_seconds = presets::Preset{}.timeout_seconds;
   }
-  if (std::any_of(preset.cases.begin(), preset.cases.end(), presets::has_python_rivals))
-    preset.timeout_seconds += kPeersSeconds;
   return preset;
 }
 

@@ -80,9 +80,11 @@ TEST_F(Cli, AModelHasCopiesWhereCheckpointsAreFew) {
 
 TEST_F(Cli, PythonRivalsWantACheckpointPerMember) {
   std::ofstream(path("net.pt2")) << "x";
-  const auto few = run({"benchmark", "--model", path("net.pt2"), "-n", "2", "--peers"});
-  EXPECT_EQ(few.code, 2);
-  EXPECT_THAT(few.err, HasSubstr("2 members need 2 checkpoints, given are 0"));
+  for (const auto& rivals : {"--peers", "--rivals=python_vmap"}) {
+    const auto few = run({"benchmark", "--model", path("net.pt2"), "-n", "2", rivals});
+    EXPECT_EQ(few.code, 2);
+    EXPECT_THAT(few.err, HasSubstr("2 members need 2 checkpoints, given are 0"));
+  }
 }
 
 TEST_F(Cli, OneCaseTakesSeveralChoicesOfStrategies) {
@@ -205,11 +207,13 @@ TEST_F(CliPeers, AreRivalsOfEveryCase) {
 
 TEST_F(CliPeers, WithoutTorchNothingIsMeasured) {
   python("echo first >&2; echo \"torch cannot be imported: No module named 'torch'\" >&2; exit 3");
-  const auto ran = run({"benchmark", "mlp", "--peers", "--db", path("r.db")});
-  EXPECT_EQ(ran.code, 3);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("No module named 'torch'"), HasSubstr("WIDEBENCH_PYTHON"),
-                             HasSubstr("scripts/setup --profile full"), Not(HasSubstr("first"))));
-  EXPECT_FALSE(std::filesystem::exists(path("r.db")));
+  for (const auto& rivals : {"--peers", "--rivals=eager,python_eager"}) {
+    const auto ran = run({"benchmark", "mlp", rivals, "--db", path("r.db")});
+    EXPECT_EQ(ran.code, 3);
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("No module named 'torch'"), HasSubstr("WIDEBENCH_PYTHON"),
+                               HasSubstr("scripts/setup --profile full"), Not(HasSubstr("first"))));
+    EXPECT_FALSE(std::filesystem::exists(path("r.db")));
+  }
   ::setenv("WIDEBENCH_PYTHON", "/no/such/python3", 1);
   const auto none = run({"benchmark", "mlp", "--peers"});
   EXPECT_EQ(none.code, 3);
