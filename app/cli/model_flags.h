@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,12 @@ struct ModelOptions {
   std::string plan;   ///< file of a stored plan
   bool tune = false;  ///< measure what no earlier run has measured
   bool trust = false;
-  std::uint64_t seed = 0;
+  std::optional<std::uint64_t> seed;  ///< nothing where none is given: 0, or what a bundle was made with
 
   /// Files and folders that are read: model, weights and plan.
   std::vector<std::string> read() const;
   /// The mode that is named, else `usual`.
+  std::uint64_t seed_or(std::uint64_t usual = 0) const { return seed.value_or(usual); }
   std::string mode_or(std::string usual = "eager") const { return mode.empty() ? usual : mode; }
 };
 

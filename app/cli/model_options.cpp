@@ -30,7 +30,7 @@ BuildOptions build_options(const Context& context, const ModelOptions& options) 
   build.device = app::open_device(options.device);
   build.mode = parse_mode(options.mode_or());
   build.strategies = parse_strategies(options.strategies);
-  build.seed = options.seed;
+  build.seed = options.seed_or();
   build.costs = std::make_shared<CostBook>(CostBook::default_file());
   build.tuning.tuning = options.tune ? Tuning::kMeasure : Tuning::kCached;
   if (options.tune) {
@@ -55,7 +55,7 @@ LoadedModel open_bundle(const ModelOptions& options, BuildOptions& build) {
                              "'; leave --mode out, or make another bundle");
   }
   build.mode = bundle.mode;
-  if (options.seed == 0) build.seed = bundle.seed;
+  build.seed = options.seed_or(bundle.seed);
   if (options.strategies.empty() && options.plan.empty() && !options.tune)
     build.plans = std::move(bundle.plans);
   return std::move(bundle.loaded);

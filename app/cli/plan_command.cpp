@@ -48,11 +48,11 @@ Planned make(const Context& context, const PlanArguments& options, const std::st
   const auto build = measuring(context, options);
   if (name.empty()) {
     auto model = load_model(context, options.model, options.members, build);
-    auto inputs = app::inputs_for(model, options.inputs, options.model.seed);
+    auto inputs = app::inputs_for(model, options.inputs, options.model.seed_or());
     return {model.graph().name, std::move(model), std::move(inputs)};
   }
   const auto architecture = zoo::build(name, preset_sizes(options.preset, name));
-  const auto seed = options.model.seed;
+  const auto seed = options.model.seed_or();
   return {name,
           WideModel(architecture.graph, zoo::make_members(architecture, options.members, seed, at::kFloat),
                     build),
@@ -129,7 +129,7 @@ int judge(const Context& context, const PlanArguments& options, const std::vecto
   double sum = 0, worst = 1;
   for (const auto& name : names) {
     auto planned = make(context, options, name);
-    const auto regret = app::regret_of(planned.model, planned.inputs, kMostPlans, options.model.seed);
+    const auto regret = app::regret_of(planned.model, planned.inputs, kMostPlans, options.model.seed_or());
     sum += regret.ratio, worst = std::max(worst, regret.ratio);
     document.push_back(to_json(planned, regret));
     context.human() << fmt::format(

@@ -44,7 +44,7 @@ std::string dtype_of(const WideModel& model, const std::string& otherwise) {
 // What a sweep would call this case.
 presets::CaseSpec spec_of(const ProfileRequest& options) {
   presets::CaseSpec spec{
-      .mode = options.model.mode_or(), .rivals = options.rivals, .seed = options.model.seed};
+      .mode = options.model.mode_or(), .rivals = options.rivals, .seed = options.model.seed_or()};
   spec.threads = at::get_num_threads();
   spec.device = app::settled_device(options.model.device);
   if (!options.model.strategies.empty()) spec.strategy.clear();
@@ -59,7 +59,7 @@ Subject make_subject(const Context& context, const ProfileRequest& options) {
   auto spec = spec_of(options);
   if (options.subject.empty()) {
     auto model = load_model(context, options.model, options.members, build);
-    auto inputs = app::on_device(app::inputs_for(model, options.inputs, options.model.seed), device);
+    auto inputs = app::on_device(app::inputs_for(model, options.inputs, options.model.seed_or()), device);
     const std::filesystem::path file = options.model.models[0];
     spec.subject = app::model_title(file), spec.kind = "model", spec.n = model.members();
     spec.mode = name(model.options().mode);  // of a bundle its own
@@ -75,10 +75,11 @@ Subject make_subject(const Context& context, const ProfileRequest& options) {
   }
   spec.shape = preset_sizes(options.preset, options.subject);
   const auto architecture = zoo::build(options.subject, spec.shape);
-  return {std::move(spec),
-          WideModel(architecture.graph,
-                    zoo::make_members(architecture, options.members, options.model.seed, type), build),
-          app::on_device(zoo::make_inputs(architecture, options.members, options.model.seed, type), device)};
+  return {
+      std::move(spec),
+      WideModel(architecture.graph,
+                zoo::make_members(architecture, options.members, options.model.seed_or(), type), build),
+      app::on_device(zoo::make_inputs(architecture, options.members, options.model.seed_or(), type), device)};
 }
 
 Profiled capture(const Context& context, const ProfileRequest& request) {

@@ -40,13 +40,13 @@ Traced make_model(const Context& context, const TraceArguments& options) {
     const auto architecture = zoo::build(options.subject);
     auto build = build_options(context, options.model);
     build.pipeline.snapshots = true;
-    const auto seed = options.model.seed;
+    const auto seed = options.model.seed_or();
     return {WideModel(architecture.graph, zoo::make_members(architecture, options.members, seed, at::kFloat),
                       build),
             zoo::make_inputs(architecture, options.members, seed, at::kFloat)};
   }
   auto model = load_model(context, options.model, options.members);
-  auto inputs = app::inputs_for(model, options.inputs, options.model.seed);
+  auto inputs = app::inputs_for(model, options.inputs, options.model.seed_or());
   return {std::move(model), std::move(inputs)};
 }
 
