@@ -2,6 +2,7 @@
 
 #include <c10/core/ScalarType.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "formats/error.h"
@@ -21,6 +22,12 @@ std::int64_t ConcreteType::bytes() const {
 ValueId Graph::add_value(std::string value_name, bool tensor, std::optional<TensorType> type) {
   values.push_back({std::move(value_name), tensor, std::move(type)});
   return static_cast<ValueId>(values.size() - 1);
+}
+
+bool Graph::writes(const GraphInput& input) const {
+  return input.kind != InputKind::kUser && std::ranges::any_of(outputs, [&](const GraphOutput& output) {
+           return output.kind == OutputKind::kBufferMutation && output.target == input.target;
+         });
 }
 
 std::string Graph::unique_name(std::string_view stem) const {

@@ -114,6 +114,8 @@ struct Graph {
   ValueId add_value(std::string value_name, bool tensor, std::optional<TensorType> type = std::nullopt);
   /// A name not used yet, made from `stem`.
   std::string unique_name(std::string_view stem) const;
+  /// Whether a run changes what the input holds: one of the outputs is its new content.
+  bool writes(const GraphInput& input) const;
 };
 
 /// A node whose uses are numbered 0, 1, … in order of appearance, and the values they stand for.

@@ -34,12 +34,6 @@ Graph functional_of(const Specialized& specialized) {
   }
 }
 
-bool is_written(const Graph& graph, const GraphInput& input) {
-  return std::ranges::any_of(graph.outputs, [&](const GraphOutput& output) {
-    return output.kind == OutputKind::kBufferMutation && output.target == input.target;
-  });
-}
-
 bool draws_numbers(const Graph& graph) {
   return std::ranges::any_of(graph.nodes, [](const Node& node) { return draws_random(node); });
 }
@@ -102,7 +96,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
 WideModel::Held WideModel::hold_inputs(const Graph& canonical, std::span<const ModelInput> inputs) {
   std::set<std::string> written;
   for (const auto& input : canonical.inputs)
-    if (is_written(canonical, input) && !state_.contains(input.target)) written.insert(input.target);
+    if (canonical.writes(input) && !state_.contains(input.target)) written.insert(input.target);
   if (!written.empty()) refuse_overlaps(written);
   Held held;
   std::size_t user = 0;
@@ -113,7 +107,7 @@ WideModel::Held WideModel::hold_inputs(const Graph& canonical, std::span<const M
       held.constants.emplace_back();
       continue;
     }
-    const bool changes = is_written(canonical, input);
+    const bool changes = canonical.writes(input);
     const bool is_first = changes && !state_.contains(input.target);
     if (is_first && options_.borrowed) own_buffer(input.target);
     const auto& value = weight(input.target);

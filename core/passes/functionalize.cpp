@@ -47,11 +47,7 @@ class Functionalizer {
     rewriter_.copy_outputs();
     for (const auto& input : old_.inputs) {
       const bool kept = input.kind == InputKind::kBuffer || input.kind == InputKind::kParameter;
-      const auto& outputs = old_.outputs;
-      const bool is_output = std::any_of(outputs.begin(), outputs.end(), [&](const GraphOutput& output) {
-        return output.kind == OutputKind::kBufferMutation && output.target == input.target;
-      });
-      if (!kept || is_output || at(input.value).version == 0) continue;
+      if (!kept || old_.writes(input) || at(input.value).version == 0) continue;
       rewriter_.graph().outputs.push_back(
           {rewriter_.bound(input.value), OutputKind::kBufferMutation, input.target});
     }

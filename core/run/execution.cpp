@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "core/aten/side_by_side.h"
@@ -56,13 +55,8 @@ bool put(const WideTensor& result, const MembersOfProgram& part, const at::Tenso
 // Written buffers.
 RecordedPass::Kept kept_by(const Graph& graph) {
   RecordedPass::Kept kept;
-  std::set<std::string> written;
-  for (const auto& output : graph.outputs) {
-    kept.outputs.push_back(output.kind == OutputKind::kBufferMutation);
-    if (kept.outputs.back()) written.insert(output.target);
-  }
-  for (const auto& input : graph.inputs)
-    kept.inputs.push_back(input.kind != InputKind::kUser && written.contains(input.target));
+  for (const auto& output : graph.outputs) kept.outputs.push_back(output.kind == OutputKind::kBufferMutation);
+  for (const auto& input : graph.inputs) kept.inputs.push_back(graph.writes(input));
   return kept;
 }
 
