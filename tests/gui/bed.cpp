@@ -289,6 +289,8 @@ int run_tests(GLFWwindow* window, int argc, char** argv) {
   io.ConfigMouseDrawCursor = false;
   io.ConfigWatchdogKillTest = 500;  // beside other work the tour takes minutes
   wide::test::add_shell_tests(engine);
+  wide::test::add_palette_tests(engine);
+  wide::test::add_notices_tests(engine);
   wide::test::add_models_tests(engine);
   wide::test::add_graph_tests(engine);
   wide::test::add_graph_picture_tests(engine);

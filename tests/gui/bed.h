@@ -80,6 +80,8 @@ class AtThePaceOfTheProgram {
 
 /// The groups, a file each.
 void add_shell_tests(ImGuiTestEngine* engine);
+void add_palette_tests(ImGuiTestEngine* engine);
+void add_notices_tests(ImGuiTestEngine* engine);
 void add_models_tests(ImGuiTestEngine* engine);
 void add_graph_tests(ImGuiTestEngine* engine);
 void add_graph_picture_tests(ImGuiTestEngine* engine);

@@ -1,4 +1,4 @@
-// Menu, palette, shortcuts, look, notices, closing: what belongs to no panel.
+// Menu, shortcuts, look, closing: what belongs to no panel.
 #include <imgui_internal.h>
 
 #include <algorithm>
@@ -9,13 +9,10 @@
 #include <thread>
 
 #include "gui/bed.h"
-#include "gui/palette.h"
 #include "gui/panels/shared/results_panels.h"
 
 namespace wide::test {
 namespace {
-
-using gui::Level;
 
 void menus(ImGuiTestContext* ctx) {
   fresh(ctx);
@@ -44,52 +41,6 @@ void menu_refuses(ImGuiTestContext* ctx) {
   fresh(ctx);
   IM_CHECK_STR_EQ(bench().commands.refusal("strategies.build").c_str(), "no model is open");
   IM_CHECK_STR_EQ(bench().commands.run("no.such").c_str(), "no command is called no.such");
-}
-
-void palette_opens(ImGuiTestContext* ctx) {
-  fresh(ctx);
-  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_P);
-  ctx->Yield(2);
-  IM_CHECK(bench().palette.is_open());
-  ctx->KeyPress(ImGuiKey_Escape);
-  ctx->Yield(2);
-  IM_CHECK(!bench().palette.is_open());
-}
-
-void palette_runs(ImGuiTestContext* ctx) {
-  fresh(ctx);
-  const bool dark = bench().settings.dark;
-  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_P);
-  ctx->Yield(3);
-  ctx->KeyChars("dark theme");
-  ctx->Yield(2);
-  ctx->KeyPress(ImGuiKey_Enter);
-  ctx->Yield(3);
-  IM_CHECK(bench().settings.dark != dark);
-  IM_CHECK(!bench().palette.is_open());
-}
-
-void palette_says_why_not(ImGuiTestContext* ctx) {
-  fresh(ctx);
-  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiMod_Shift | ImGuiKey_P);
-  ctx->Yield(3);
-  ctx->KeyChars("validate");
-  ctx->KeyPress(ImGuiKey_Enter);
-  ctx->Yield(3);
-  IM_CHECK(noticed("no model is open"));
-}
-
-void palette_searches(ImGuiTestContext* ctx) {
-  fresh(ctx);
-  const auto first = [](const char* query) {
-    const auto found = gui::search(bench().commands, query);
-    return found.empty() ? std::string() : found.front()->id;
-  };
-  IM_CHECK_STR_EQ(first("open mod").c_str(), "file.open");
-  IM_CHECK_STR_EQ(first("reset lay").c_str(), "view.reset");
-  IM_CHECK_STR_EQ(first("validate").c_str(), "strategies.validate");
-  IM_CHECK_STR_EQ(first("qqqzz").c_str(), "");
-  IM_CHECK_EQ(gui::search(bench().commands, "").size(), bench().commands.all().size());
 }
 
 void themes(ImGuiTestContext* ctx) {
@@ -210,72 +161,6 @@ void chords_are_unique(ImGuiTestContext* ctx) {
   IM_CHECK(std::adjacent_find(chords.begin(), chords.end()) == chords.end());
 }
 
-void notices_stay_and_go(ImGuiTestContext* ctx) {
-  fresh(ctx);
-  bench().notices.post(Level::kError, "It did not work", "in this place; try that");
-  bench().notices.post(Level::kInfo, "It worked");
-  ctx->Yield(3);
-  IM_CHECK_EQ(bench().notices.shown().size(), 2U);
-  const auto ref = "//##notice" + std::to_string(bench().notices.shown().front().id);
-  ctx->ItemClick((ref + "/\xef\x83\x85").c_str());
-  IM_CHECK_STR_EQ(clipboard().c_str(), "It did not work\nin this place; try that");
-  bench().notices.expire(1e9);
-  IM_CHECK_EQ(bench().notices.shown().size(), 1U);  // the error stays
-  ctx->Yield(3);
-  ctx->ItemClick((ref + "/\xef\x80\x8d").c_str());
-  IM_CHECK(bench().notices.shown().empty());
-  IM_CHECK(bench().notices.log_text().find("It did not work: in this place; try that") != std::string::npos);
-}
-
-void warnings_go(ImGuiTestContext* ctx) {
-  fresh(ctx);
-  bench().notices.post(Level::kWarning, "This cannot be done now", "nothing is open");
-  bench().notices.expire(1e9);
-  IM_CHECK(bench().notices.shown().empty());
-  IM_CHECK(bench().notices.log_text().find("nothing is open") != std::string::npos);
-}
-
-// Many errors do not bury the window: the newest few are shown, the log has them all.
-void a_few_notices_are_shown(ImGuiTestContext* ctx) {
-  fresh(ctx);
-  for (int i = 0; i < 6; ++i)
-    bench().notices.post(Level::kError, "Fault " + std::to_string(i), "in this place; try that");
-  ctx->Yield(3);
-  const auto& shown = bench().notices.shown();
-  IM_CHECK_EQ(shown.size(), 6U);
-  for (std::size_t i = 0; i < shown.size(); ++i) {
-    const auto* window = ImGui::FindWindowByName(("##notice" + std::to_string(shown[i].id)).c_str());
-    IM_CHECK_EQ(window != nullptr && window->WasActive, i >= 3);
-  }
-  picture(ctx, "notices");
-  show(ctx, "graph");
-  ctx->ItemClick("//##more_notices/###more_notices");
-  ctx->Yield(3);
-  IM_CHECK(!ctx->GetWindowByRef("//###Log")->Hidden);
-}
-
-void a_notice_ends_at_a_letter(ImGuiTestContext* ctx) {
-  fresh(ctx);
-  bench().notices.post(Level::kError, "Long", std::string(599, 'x') + "ä, and more");
-  ctx->Yield(3);
-  const auto text = drawn_text(ctx);
-  IM_CHECK(text.find("x…") != std::string::npos);
-  IM_CHECK(text.find("\xc3…") == std::string::npos);
-}
-
-void escape_dismisses_notices(ImGuiTestContext* ctx) {
-  fresh(ctx);
-  bench().notices.post(Level::kError, "It did not work");
-  ctx->KeyPress(ImGuiKey_F1);
-  ctx->Yield(3);
-  ctx->KeyPress(ImGuiKey_Escape);  // closes the dialog
-  ctx->Yield(3);
-  IM_CHECK_EQ(bench().notices.shown().size(), 1U);
-  ctx->KeyPress(ImGuiKey_Escape);
-  ctx->Yield(3);
-  IM_CHECK(bench().notices.shown().empty());
-}
-
 // A dialog has the keys for itself.
 void shortcuts_wait_for_dialogs(ImGuiTestContext* ctx) {
   fresh(ctx);
@@ -359,22 +244,6 @@ void run_keys_show_their_panels(ImGuiTestContext* ctx) {
   IM_CHECK(!ctx->GetWindowByRef("//###Sweep")->Hidden);
   bench().jobs.cancel_all();
   settle(ctx);
-}
-
-void the_palette_puts_first_what_can_run(ImGuiTestContext* ctx) {
-  fresh(ctx);
-  for (const char* query : {"build", "graph", "profile", "baseline"}) {
-    const auto found = search(bench().commands, query);
-    bool refused = false;
-    for (const auto* command : found) {
-      const bool runs = bench().commands.refusal(command->id).empty();
-      IM_CHECK(!(runs && refused));
-      refused = refused || !runs;
-    }
-  }
-  const auto light = search(bench().commands, "light");
-  IM_CHECK(!light.empty());
-  IM_CHECK_STR_EQ(light.front()->id.c_str(), "view.theme");
 }
 
 void what_was_open_comes_back(ImGuiTestContext* ctx) {
@@ -489,10 +358,6 @@ void add_shell_tests(ImGuiTestEngine* engine) {
   add("menus", menus);
   add("menu runs a command", menu_runs_command);
   add("menu refuses", menu_refuses);
-  add("palette opens and closes", palette_opens);
-  add("palette runs a command", palette_runs);
-  add("palette says why not", palette_says_why_not);
-  add("palette searches", palette_searches);
   add("themes", themes);
   add("contrasts", contrasts);
   add("scales", scales);
@@ -501,16 +366,10 @@ void add_shell_tests(ImGuiTestEngine* engine) {
   add("panels show", panels_show);
   add("shortcuts are listed", shortcuts_listed);
   add("chords are unique", chords_are_unique);
-  add("notices stay and go", notices_stay_and_go);
-  add("a few notices are shown", a_few_notices_are_shown);
-  add("a notice ends at a letter", a_notice_ends_at_a_letter);
-  add("escape dismisses notices", escape_dismisses_notices);
   add("shortcuts wait for dialogs", shortcuts_wait_for_dialogs);
   add("columns follow the window", columns_follow_the_window);
-  add("warnings go", warnings_go);
   add("number keys show panels", number_keys_show_panels);
   add("run keys show their panels", run_keys_show_their_panels);
-  add("the palette puts first what can run", the_palette_puts_first_what_can_run);
   add("what was open comes back", what_was_open_comes_back);
   add("closing asks", closing_asks);
   add("the list of keys closes", the_list_of_keys_closes);
