@@ -1,19 +1,17 @@
 // Wide convolution: y[n] = conv(x[n], W[n]) + b[n].
 //   x [B, N·Ci, …]   W [N·Co, Ci/g, …]   b [N·Co]   y [B, N·Co, …]
-// Arguments: x, W, b, stride, padding, dilation, groups.
+// Arguments: x, W, b, stride, padding, dilation, groups; then the name of an activation, or none.
 #include <ATen/ATen.h>
 
 #include <algorithm>
 
+#include "primitives/conv_winograd.h"
 #include "primitives/convolution.h"
-#include "primitives/kernels/winograd.h"
 
 namespace wide::conv_primitive {
 namespace {
 
 using namespace convolution;
-constexpr std::size_t kDilation = 5;
-
 double flops(const Call& call) {
   const auto& weight = call.operand_at(kW)->type;
   return 2.0 * static_cast<double>(call.results[0].elements()) *
@@ -70,7 +68,7 @@ Answer ask_folded(const Call& call) {
   for (const auto layout : {Layout::kFolded, Layout::kFoldedLast}) {
     if (!can_hold(layout, call.results[0])) continue;
     auto one = uniform_offer(call, layout);
-    one.cost = kernel_cost(total_bytes(call), flops(call));
+    one.cost = kernel_cost(total_bytes(call), flops(call)) + activation_cost(call);
     answer.offers.push_back(std::move(one));
   }
   return answer;
@@ -78,10 +76,6 @@ Answer ask_folded(const Call& call) {
 
 Kernel prepare_folded(const Call& call, const Offer& offer) {
   return boxed_as_offered(call, offer);
-}
-
-bool all_equal(const std::vector<std::int64_t>& values, std::int64_t wanted) {
-  return std::all_of(values.begin(), values.end(), [&](std::int64_t value) { return value == wanted; });
 }
 
 // 1x1 kernels are products over channels: no neighbour is looked at.
@@ -94,11 +88,12 @@ Answer ask_bmm(const Call& call) {
   // [N, B, Ci, L] needs the weights once for each of B rows; with channels innermost all rows are one matrix.
   Answer answer = offer(uniform_offer(call, Layout::kFront));
   const auto again = static_cast<double>(weight.bytes() * call.members * call.operand_at(kX)->type.shape[0]);
-  answer.offers[0].cost = kernel_cost(total_bytes(call) + 2 * again, 0.9 * flops(call));
+  answer.offers[0].cost =
+      kernel_cost(total_bytes(call) + 2 * again, 0.9 * flops(call)) + activation_cost(call);
   if (can_hold(Layout::kFoldedLast, call.results[0])) {
     auto last = uniform_offer(call, Layout::kFront);
     last.operands[*call.operand_of(kX)] = last.results[0] = Layout::kFoldedLast;
-    last.cost = kernel_cost(total_bytes(call), 0.8 * flops(call));
+    last.cost = kernel_cost(total_bytes(call), 0.8 * flops(call)) + activation_cost(call);
     answer.offers.push_back(std::move(last));
   }
   return answer;
@@ -144,7 +139,8 @@ Answer ask_im2col(const Call& call) {
   const auto columns = static_cast<double>(call.results[0].bytes() * call.members) *
                        static_cast<double>(weight.elements() / weight.shape[0]) /
                        static_cast<double>(weight.shape[0]);
-  one.cost = kernel_cost(total_bytes(call) + 2 * columns, flops(call)) + 2 * kNanosecondsPerCall;
+  one.cost = kernel_cost(total_bytes(call) + 2 * columns, flops(call)) + 2 * kNanosecondsPerCall +
+             activation_cost(call);
   return offer(std::move(one));
 }
 
@@ -155,8 +151,9 @@ Kernel prepare_im2col(const Call& call, const Offer&) {
     return values;
   };
   const auto& weight = call.operand_at(kW)->type.shape;
-  const auto size = two({weight.begin() + 2, weight.end()}, 1), dilation = two(per_axis(call, kDilation), 1),
-             padding = two(per_axis(call, kPadding), 0), stride = two(per_axis(call, kStride), 1);
+  const auto size = two({weight.begin() + 2, weight.end()}, 1),
+             dilation = two(per_axis(call, kConvDilation), 1), padding = two(per_axis(call, kPadding), 0),
+             stride = two(per_axis(call, kStride), 1);
   return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     auto x = in[*call.operand_of(kX)];
     if (x.dim() == 3) x = x.unsqueeze(2);
@@ -176,120 +173,9 @@ Kernel prepare_packed_weights(const Call& call, const Offer& offer) {
   return prepare_prepacked(call, offer,
                            {per_axis(call, kStride),
                             per_axis(call, kPadding),
-                            per_axis(call, kDilation),
+                            per_axis(call, kConvDilation),
                             {},
                             call.integer(kGroups)});
-}
-
-// Tiles are whole, also where the image ends within one; transformed weights are larger than those that came.
-template <int kTile>
-double winograd_cost(const Call& call) {
-  const auto& weight = call.operand_at(kW)->type.shape;
-  const auto& y = call.results[0].shape;
-  const auto members = static_cast<double>(call.members), edge = kTile + 2.0;
-  const auto tiles = static_cast<double>(y[0] * ((y[2] + kTile - 1) / kTile) * ((y[3] + kTile - 1) / kTile));
-  const auto places = edge * edge * static_cast<double>(weight[0] * weight[1]);
-  const double weights = (is_mapped(call, kW) ? members : 1.0) * places * sizeof(float);
-  const double changing = call.operand_at(kW)->fixed ? 0 : kernel_cost(20 * weights, 20 * weights);
-  return kernel_cost(2 * total_bytes(call) + weights,
-                     (kTile == 2 ? 1.5 : 2.0) * 2 * members * tiles * places) +
-         changing;
-}
-
-// With fewer multiplications, by tiles of `kTile` x `kTile` results; channels innermost.
-template <int kTile>
-Answer ask_winograd(const Call& call) {
-  const auto& weight = call.operand_at(kW)->type;
-  if (call.results[0].dtype != at::kFloat) return refuse("only float32 is computed so");
-  if (!is_batched(call)) return refuse("the input has no batch axis");
-  if (weight.rank() != 4 || weight.shape[2] != 3 || weight.shape[3] != 3)
-    return refuse("the kernel is not 3x3");
-  if (call.integer(kGroups) != 1) return refuse("the convolution has groups of its own");
-  if (!all_equal(call.integers(kStride), 1)) return refuse("the stride is not 1");
-  if (!all_equal(call.integers(kDilation), 1)) return refuse("the kernel is dilated");
-  if (call.results[0].elements() == 0 || call.operand_at(kX)->type.elements() == 0)
-    return refuse("there is nothing to compute");
-  if (auto reason = kernels::Winograd::refusal(weight.shape[1], weight.shape[0]); !reason.empty())
-    return refuse(std::move(reason));
-  const auto form = prepacked_form(call);
-  if (form == Prepacked::kFolded && is_mapped(call, kBias)) return refuse("the bias differs per member");
-  Answer answer;
-  for (const auto layout : {Layout::kFront, Layout::kFoldedLast, Layout::kPackedLast}) {
-    if (form == Prepacked::kFolded && layout == Layout::kPackedLast) continue;
-    if (form == Prepacked::kDense && layout != Layout::kPackedLast) continue;
-    auto one = uniform_offer(call, Layout::kFront);
-    if (is_mapped(call, kX)) one.operands[*call.operand_of(kX)] = layout;
-    one.results[0] = layout;
-    one.cost = winograd_cost<kTile>(call);
-    answer.offers.push_back(std::move(one));
-  }
-  return answer;
-}
-
-// `images` as [groups, B, H, W, C]: groups are members, or one of all.
-at::Tensor by_groups(const at::Tensor& images, Layout layout, std::int64_t groups) {
-  if (images.dim() == 5) {  // with members in front
-    const auto last = images.contiguous().permute({0, 1, 3, 4, 2});
-    return groups == 1 ? last.flatten(0, 1).unsqueeze(0) : last;
-  }
-  const auto last = images.contiguous(at::MemoryFormat::ChannelsLast).permute({0, 2, 3, 1});
-  if (groups == 1) return last.unsqueeze(0);
-  if (layout == Layout::kFoldedLast) return last.unflatten(0, {groups, -1});
-  return last.unflatten(3, {groups, -1}).movedim(3, 0);
-}
-
-template <int kTile>
-Kernel prepare_winograd(const Call& call, const Offer& offer) {
-  const auto& weight = call.operand_at(kW)->type.shape;
-  const auto form = prepacked_form(call);
-  const auto layout = offer.results[0];
-  const auto groups = form == Prepacked::kPacked ? call.members : 1;
-  const kernels::Winograd kernel(kTile, weight[1], weight[0] * (form == Prepacked::kDense ? call.members : 1),
-                                 form == Prepacked::kDense ? call.members : 1);
-  const auto grouped = [=](const at::Tensor& w) {
-    return form == Prepacked::kPacked  ? w
-           : form == Prepacked::kDense ? w.flatten(0, 1).unsqueeze(0)
-                                       : w.unsqueeze(0);
-  };
-  at::Tensor ready;
-  const auto known = call.operand_at(kW)->constant;
-  if (known.defined()) {
-    const auto pack = [&](const at::Tensor& w) { return kernel.pack(w); };
-    const auto purpose = "winograd " + std::to_string(kTile);
-    const auto pack_whole = [&] { return pack(grouped(known.tensor())); };
-    ready = form == Prepacked::kPacked ? shared_constant(known, purpose, pack)
-                                       : shared_whole_constant(known, purpose + " whole", pack_whole);
-  }
-  const auto padding = per_axis(call, kPadding);
-  const auto shape = physical_shape(call.results[0], layout, call.members);
-  const auto at_x = *call.operand_of(kX), at_w = *call.operand_of(kW);
-  const auto at_bias = call.operand_of(kBias);
-  const bool own_bias = is_mapped(call, kBias);
-  return [=, members = call.members](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-    at::Tensor bias;
-    if (at_bias) {
-      bias = in[*at_bias];
-      if (form != Prepacked::kFolded && !own_bias) bias = bias.expand({members, bias.size(0)});
-      bias = bias.reshape({groups, -1}).contiguous();
-    }
-    const auto w = known.defined() ? known : ConstantPart(in[at_w]);
-    const auto weights_of = [&](std::int64_t member) {
-      return form == Prepacked::kFolded ? w.tensor() : w.member(member);
-    };
-    const auto format = shape.size() == 4 ? at::MemoryFormat::ChannelsLast : at::MemoryFormat::Contiguous;
-    out[0] = at::empty(shape, in[at_x].options().memory_format(format));
-    kernel.run(by_groups(in[at_x], layout, groups), weights_of,
-               ready.defined() ? ready : kernel.pack(grouped(in[at_w])), bias, {padding[0], padding[1]},
-               by_groups(out[0], layout, groups));
-  };
-}
-
-template <int kTile>
-Strategy winograd(std::string_view name) {
-  auto strategy = packing_kernel(name, ask_winograd<kTile>, prepare_winograd<kTile>, weight_of);
-  strategy.packed_size = (kTile + 2) * (kTile + 2) / 9.0;
-  strategy.least_mode = kTile == 2 ? Mode::kDefault : Mode::kMaxAutotune;  // by its errors
-  return strategy;
 }
 
 std::vector<Sample> samples(std::int64_t members) {
@@ -300,6 +186,12 @@ std::vector<Sample> samples(std::int64_t members) {
                                  ints(stride),  ints(padding), ints(dilation),
                                  {groups}};
   };
+  // With an activation: the same call, and its name.
+  const auto then = [&](const char* activation, std::vector<Argument> all) {
+    all.push_back({std::string(activation)});
+    return all;
+  };
+  const std::string with2d = "wide.conv2d_activation.default";
   return {
       {"conv2d",
        "aten.conv2d.default",
@@ -390,6 +282,42 @@ std::vector<Sample> samples(std::int64_t members) {
        "aten.conv2d.default",
        arguments(true, {1, 1}, {1, 1}, {1, 1}, 4),
        {{{5, 4, 6, 7}}, {{8, 1, 3, 3}}, {{8}}}},
+      {"relu",
+       with2d,
+       then("relu", arguments(true, {1, 1}, {1, 1}, {1, 1}, 1)),
+       {{{5, 4, 6, 7}}, {{3, 4, 3, 3}}, {{3}}}},
+      {"depthwise, silu",
+       with2d,
+       then("silu", arguments(true, {1, 1}, {1, 1}, {1, 1}, 4)),
+       {{{5, 4, 6, 7}}, {{4, 1, 3, 3}}, {{4}}}},
+      {"shared input, gelu",
+       with2d,
+       then("gelu", arguments(true, {1, 1}, {1, 1}, {1, 1}, 1)),
+       {{{2, 17, 6, 7}, false}, {{21, 17, 3, 3}}, {{21}}}},
+      {"shared weights, relu",
+       with2d,
+       then("relu", arguments(true, {1, 1}, {1, 1}, {1, 1}, 1)),
+       {{{2, 17, 5, 4}}, {{21, 17, 3, 3}, false}, {{21}, false}}},
+      {"winograd, ragged, silu",
+       with2d,
+       then("silu", arguments(false, {1, 1}, {0, 2}, {1, 1}, 1)),
+       {{{1, 19, 9, 5}}, {{70, 19, 3, 3}}}},
+      {"winograd, gelu",
+       with2d,
+       then("gelu", arguments(true, {1, 1}, {1, 1}, {1, 1}, 1)),
+       {{{2, 16, 6, 7}}, {{32, 16, 3, 3}}, {{32}}}},
+      {"1x1, relu",
+       with2d,
+       then("relu", arguments(true, {1, 1}, {0, 0}, {1, 1}, 1)),
+       {{{5, 4, 6, 7}}, {{3, 4, 1, 1}}, {{3}}}},
+      {"conv1d, relu",
+       "wide.conv1d_activation.default",
+       then("relu", arguments(true, {2}, {1}, {1}, 1)),
+       {{{5, 4, 9}}, {{3, 4, 3}}, {{3}}}},
+      {"conv3d, gelu_tanh",
+       "wide.conv3d_activation.default",
+       then("gelu_tanh", arguments(true, {1, 1, 1}, {1, 0, 1}, {1, 1, 1}, 1)),
+       {{{2, 4, 5, 6, 7}}, {{3, 4, 3, 2, 3}}, {{3}}}},
       {"shared volume",
        "aten.conv3d.default",
        arguments(true, {1, 1, 1}, {1, 0, 1}, {1, 1, 1}, 1),
@@ -400,20 +328,22 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive conv() {
-  return {"conv",
-          {"aten.conv1d.default", "aten.conv2d.default", "aten.conv3d.default"},
-          nullptr,
-          {{"dense", ask_dense, prepare_dense},
-           {"folded", ask_folded, prepare_folded},
-           {"grouped", ask_grouped, prepare_grouped},
-           {"channels_last", ask_channels_last, prepare_grouped},
-           {"bmm", ask_bmm, prepare_bmm},
-           {"im2col", ask_im2col, prepare_im2col},
-           packing_kernel("prepacked", ask_packed_weights, prepare_packed_weights, weight_of),
-           winograd<2>("winograd_2x2"),
-           winograd<4>("winograd_4x4")},
-          flops,
-          samples};
+  return {
+      "conv",
+      {"aten.conv1d.default", "aten.conv2d.default", "aten.conv3d.default", "wide.conv1d_activation.default",
+       "wide.conv2d_activation.default", "wide.conv3d_activation.default"},
+      nullptr,
+      {{"dense", ask_dense, prepare_activated<prepare_dense>},
+       {"folded", ask_folded, prepare_activated<prepare_folded>},
+       {"grouped", ask_grouped, prepare_activated<prepare_grouped>},
+       {"channels_last", ask_channels_last, prepare_activated<prepare_grouped>},
+       {"bmm", ask_bmm, prepare_activated<prepare_bmm>},
+       {"im2col", ask_im2col, prepare_activated<prepare_im2col>},
+       packing_kernel("prepacked", ask_packed_weights, prepare_activated<prepare_packed_weights>, weight_of),
+       winograd<2>("winograd_2x2"),
+       winograd<4>("winograd_4x4")},
+      flops,
+      samples};
 }
 
 }  // namespace wide::conv_primitive

@@ -1,6 +1,7 @@
 // Wide transposed convolution: y[n] = conv_transpose(x[n], W[n]) + b[n].
 //   x [B, N·Ci, …]   W [N·Ci, Co/g, …]   b [N·Co]   y [B, N·Co, …]
-// Arguments: x, W, b, stride, padding, output_padding, groups, dilation. A shared input has no stacked form:
+// Arguments: x, W, b, stride, padding, output_padding, groups, dilation; then the name of
+// an activation, or none. A shared input has no stacked form:
 // the output channels lie on the second axis of W.
 #include <ATen/ATen.h>
 
@@ -37,7 +38,7 @@ Answer ask_folded(const Call& call) {
   if (!is_batched(call)) return refuse("the input has no batch axis");
   if (is_mapped(call, kW) || is_mapped(call, kBias)) return refuse("the weights differ per member");
   auto one = uniform_offer(call, Layout::kFolded);
-  one.cost = kernel_cost(total_bytes(call), flops(call));
+  one.cost = kernel_cost(total_bytes(call), flops(call)) + activation_cost(call);
   return offer(std::move(one));
 }
 
@@ -69,7 +70,8 @@ Answer ask_col2im(const Call& call) {
                        static_cast<double>(weight.elements()) /
                        static_cast<double>(weight.shape[0] * weight.shape[0]);
   auto one = uniform_offer(call, Layout::kFront);
-  one.cost = kernel_cost(total_bytes(call) + 2 * columns, 0.8 * flops(call)) + 3 * kNanosecondsPerCall;
+  one.cost = kernel_cost(total_bytes(call) + 2 * columns, 0.8 * flops(call)) + 3 * kNanosecondsPerCall +
+             activation_cost(call);
   return offer(std::move(one));
 }
 
@@ -128,6 +130,10 @@ std::vector<Sample> samples(std::int64_t members) {
     return std::vector<Argument>{{ValueRef{0}}, {ValueRef{1}},        {ValueRef{2}}, ints(stride),
                                  ints(ones),    ints(output_padding), {groups},      ints(ones)};
   };
+  const auto then_relu = [](std::vector<Argument> all) {
+    all.push_back({std::string("relu")});
+    return all;
+  };
   return {
       {"transposed",
        "aten.conv_transpose2d.input",
@@ -176,6 +182,18 @@ std::vector<Sample> samples(std::int64_t members) {
         {std::int64_t{1}},
         ints({2, 2})},
        {{{4, 7, 4, 3}}, {{7, 3, 3, 2}}}},
+      {"relu",
+       "wide.conv_transpose2d_activation.default",
+       then_relu(up({2, 2}, {1, 0}, 1)),
+       {{{5, 4, 6, 7}}, {{4, 3, 3, 3}}, {{3}}}},
+      {"1d, relu",
+       "wide.conv_transpose1d_activation.default",
+       then_relu(up({2}, {1}, 1)),
+       {{{5, 4, 7}}, {{4, 3, 3}}, {{3}}}},
+      {"3d, relu",
+       "wide.conv_transpose3d_activation.default",
+       then_relu(up({1, 2, 1}, {0, 1, 0}, 1)),
+       {{{2, 4, 3, 4, 5}}, {{4, 3, 3, 3, 3}}, {{3}}}},
       {"B equals N",
        "aten.conv_transpose2d.input",
        up({2, 2}, {0, 0}, 1),
@@ -186,15 +204,18 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive conv_transpose() {
-  return {"conv_transpose",
-          {"aten.conv_transpose1d.default", "aten.conv_transpose2d.input", "aten.conv_transpose3d.input"},
-          nullptr,
-          {{"folded", ask_folded, prepare_folded},
-           {"grouped", ask_grouped, prepare_grouped},
-           {"col2im", ask_col2im, prepare_col2im},
-           packing_kernel("prepacked", ask_packed_weights, prepare_packed_weights, weight_of)},
-          flops,
-          samples};
+  return {
+      "conv_transpose",
+      {"aten.conv_transpose1d.default", "aten.conv_transpose2d.input", "aten.conv_transpose3d.input",
+       "wide.conv_transpose1d_activation.default", "wide.conv_transpose2d_activation.default",
+       "wide.conv_transpose3d_activation.default"},
+      nullptr,
+      {{"folded", ask_folded, prepare_activated<prepare_folded>},
+       {"grouped", ask_grouped, prepare_activated<prepare_grouped>},
+       {"col2im", ask_col2im, prepare_activated<prepare_col2im>},
+       packing_kernel("prepacked", ask_packed_weights, prepare_activated<prepare_packed_weights>, weight_of)},
+      flops,
+      samples};
 }
 
 }  // namespace wide::conv_transpose_primitive

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/strategy/shared_constants.h"
+#include "primitives/activated.h"
 #include "primitives/kernels/prepacked_conv.h"
 #include "primitives/support.h"
 
@@ -15,6 +16,7 @@ namespace wide::convolution {
 enum { kX, kW, kBias, kStride, kPadding };
 /// conv*: …, dilation, groups; conv_transpose*: …, output_padding, groups, dilation.
 inline constexpr std::size_t kGroups = 6;
+inline constexpr std::size_t kConvDilation = 5;
 
 /// Some input has a batch axis: [B, C, …].
 inline bool is_batched(const Call& call) {
@@ -49,7 +51,7 @@ inline Offer packed_offer(const Call& call, Layout layout, double flops) {
       one.operands[*operand] = index == kX ? layout : Layout::kFolded;
   }
   if (is_last(layout)) one.operands[*call.operand_of(kW)] = Layout::kFoldedLast;
-  one.cost = kernel_cost(total_bytes(call), flops) + reordering_cost(call);
+  one.cost = kernel_cost(total_bytes(call), flops) + reordering_cost(call) + activation_cost(call);
   return one;
 }
 
@@ -108,7 +110,7 @@ inline Answer ask_prepacked(const Call& call, bool transposed, double flops) {
                                         : packed_offer(call, Layout::kPackedLast, flops);
   if (form == Prepacked::kDense) one.operands[*call.operand_of(kX)] = Layout::kShared;
   if (form != Prepacked::kFolded) one.operands[*call.operand_of(kW)] = Layout::kFront;
-  one.cost = kernel_cost(total_bytes(call), 0.9 * flops);
+  one.cost = kernel_cost(total_bytes(call), 0.9 * flops) + activation_cost(call);
   return offer(std::move(one));
 }
 

@@ -5,25 +5,20 @@
 
 #include <algorithm>
 
-#include "core/strategy/activation.h"
 #include "core/strategy/combination.h"
 #include "core/strategy/shared_constants.h"
+#include "primitives/activated.h"
 #include "primitives/kernels/packed_gemm.h"
 #include "primitives/support.h"
 
 namespace wide::linear_primitive {
 namespace {
 
-enum { kX, kW, kBias, kActivation, kOther = kActivation };
+enum { kX, kW, kBias, kOther };
 
 double flops(const Call& call) {
   const auto& weight = call.operand_at(kW)->type;
   return 2.0 * static_cast<double>(call.results[0].elements() * weight.shape.back() * call.members);
-}
-
-const Activation* activation_in(const Call& call) {
-  if (call.node.op != kLinearActivation) return nullptr;
-  return &activation(std::get<std::string>(call.node.arguments[kActivation].value));
 }
 
 // The tensor that the result is combined with, [N, …] or, where all members share it, [1, …].
@@ -33,7 +28,7 @@ at::Tensor other_of(const Call& call, std::span<const at::Tensor> in) {
 }
 
 bool has_epilogue(const Call& call) {
-  return activation_in(call) || combination(call.node.op);
+  return activation_in(call.node) || combination(call.node.op);
 }
 
 // `effort`: of the arithmetic, beside a plain product's. What follows is a pass of its own over the result
@@ -74,20 +69,7 @@ Kernel finished(const Call& call, Kernel product) {
       }
     };
   }
-  const auto* after = activation_in(call);
-  if (!after) return product;
-  const auto own = kernels::row_function(after->name);
-  return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-    product(in, out);
-    auto& y = out[0];
-    if (wants_gradients(in)) {
-      y = after->apply(y);
-    } else if (own && y.is_cpu() && y.scalar_type() == at::kFloat && y.is_non_overlapping_and_dense()) {
-      kernels::apply_in_place(own, y);
-    } else {
-      after->apply_in_place(y);
-    }
-  };
+  return activated(activation_in(call.node), std::move(product));
 }
 
 // Nothing need be shared: one strided-batched GEMM.
@@ -197,7 +179,7 @@ Kernel prepare_xsmm(const Call& call, const Offer&) {
 // What follows, of a part of the result while that is still in the cache.
 Answer ask_fused(const Call& call) {
   if (!has_epilogue(call)) return refuse("no activation, addition or product alone reads the result");
-  if (activation_in(call) && !kernels::row_function(activation_in(call)->name))
+  if (activation_in(call.node) && !kernels::row_function(activation_in(call.node)->name))
     return refuse("the activation is ATen's alone");
   if (combination(call.node.op) && !is_mapped(call, kW) && !is_mapped(call, kOther))
     return refuse("all members' rows are one product, and what follows is one member's");
@@ -206,7 +188,7 @@ Answer ask_fused(const Call& call) {
 
 Kernel prepare_fused(const Call& call, const Offer&) {
   kernels::Epilogue epilogue;
-  if (const auto* after = activation_in(call)) {
+  if (const auto* after = activation_in(call.node)) {
     epilogue.function = kernels::row_function(after->name);
   } else {
     epilogue.with =

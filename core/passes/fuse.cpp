@@ -11,6 +11,7 @@
 #include "core/passes/open_nodes.h"
 #include "core/strategy/activation.h"
 #include "core/strategy/combination.h"
+#include "core/strategy/group.h"
 #include "core/strategy/low_rank.h"
 #include "core/strategy/sequential.h"
 
@@ -30,7 +31,7 @@ class Fuser {
   Graph run() {
     for (const auto& node : graph_.nodes) {
       if (const auto* layer = layer_before(node)) {
-        join(*layer, node, kLinearActivation, {std::string(activation_of(node)->name)});
+        join(*layer, node, with_activation(layer->op), {std::string(activation_of(node)->name)});
       } else if (const auto change = change_in(node)) {
         add_change(*change, node);
       } else if (const auto combined = combined_layer(node)) {
@@ -50,7 +51,19 @@ class Fuser {
   // The layer that `node`, an activation, becomes part of.
   const Node* layer_before(const Node& node) const {
     if (!activation_of(node) || node.results[0] < 0) return nullptr;
-    return may_become(node, kLinearActivation) ? layer_that_makes(node.arguments[0]) : nullptr;
+    const auto* layer = layer_that_makes(node.arguments[0]);
+    if (!layer || !may_become(node, with_activation(layer->op))) return nullptr;
+    return is_linear(*layer) || !joins_group(node) ? layer : nullptr;
+  }
+
+  static bool is_linear(const Node& node) { return node.op == "aten.linear.default"; }
+
+  // A group will take it along with what comes after it: that saves a pass over the numbers, too.
+  bool joins_group(const Node& node) const {
+    if (choice_.mode == Mode::kEager || !graph_.device.is_cpu()) return false;
+    const auto* reader = open_.reader(node);
+    return reader && is_each_members(*reader) && group_step(graph_, *reader) &&
+           concrete(value(reader->results[0])) == concrete(value(node.results[0]));
   }
 
   // No strategy is named for the node, or one that only `joined` has, which keeps its name.
@@ -64,11 +77,12 @@ class Fuser {
            (has(find_primitive(joined), wanted.name) && !has(find_primitive(node.op), wanted.name));
   }
 
-  // The layer that makes what nothing else reads, unless it is named.
+  // The layer, of those that can be joined with others, that makes what nothing else reads, unless it is
+  // named.
   const Node* layer_that_makes(const Argument& argument) const {
     const auto* made = argument.ref();
     const auto* layer = made ? connections_.maker[static_cast<std::size_t>(made->id)] : nullptr;
-    if (!layer || layer->op != "aten.linear.default" || depends_on_data(graph_, *layer)) return nullptr;
+    if (!layer || with_activation(layer->op).empty() || depends_on_data(graph_, *layer)) return nullptr;
     if (connections_.reads[static_cast<std::size_t>(made->id)] != 1) return nullptr;
     return choice_.by_value.contains("%" + value(made->id).name) ? nullptr : layer;
   }
@@ -102,7 +116,7 @@ class Fuser {
     std::optional<Combined> found;
     for (const std::size_t other : {0U, 1U}) {
       const auto* layer = layer_that_makes(node.arguments[1 - other]);
-      if (!layer || !is_each_members(*layer) || !may_wait(*layer, node)) continue;
+      if (!layer || !is_linear(*layer) || !is_each_members(*layer) || !may_wait(*layer, node)) continue;
       if (concrete(value(layer->results[0])) != type ||
           concrete(value(node.arguments[other].ref()->id)) != type)
         continue;
@@ -113,7 +127,7 @@ class Fuser {
 
   // The node is a layer that its activation, or what it is combined with, brings along.
   bool waits(const Node& node) const {
-    if (node.op != "aten.linear.default" || node.results[0] < 0) return false;
+    if (with_activation(node.op).empty() || node.results[0] < 0) return false;
     const auto* reader = connections_.reader[static_cast<std::size_t>(node.results[0])];
     if (!reader) return false;
     const auto combined = combined_layer(*reader);

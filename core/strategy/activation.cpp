@@ -30,14 +30,53 @@ constexpr std::array kActivations = {
                [](at::Tensor& x) { at::cos_(x); }},
 };
 
-at::Tensor linear_activation(const at::Tensor& x, const at::Tensor& weight,
-                             const std::optional<at::Tensor>& bias, c10::string_view name) {
+struct Joined {
+  std::string_view layer, both;
+};
+constexpr std::array kJoined = {
+    Joined{"aten.linear.default", kLinearActivation},
+    Joined{"aten.conv1d.default", "wide.conv1d_activation.default"},
+    Joined{"aten.conv2d.default", "wide.conv2d_activation.default"},
+    Joined{"aten.conv3d.default", "wide.conv3d_activation.default"},
+    Joined{"aten.conv_transpose1d.default", "wide.conv_transpose1d_activation.default"},
+    Joined{"aten.conv_transpose2d.input", "wide.conv_transpose2d_activation.default"},
+    Joined{"aten.conv_transpose3d.input", "wide.conv_transpose3d_activation.default"},
+};
+
+// f of `y`, which nobody else holds.
+at::Tensor activated(at::Tensor y, c10::string_view name) {
   const auto& chosen = activation(name);
-  auto y = at::linear(x, weight, bias);
   if (y.requires_grad()) return chosen.apply(y);
   chosen.apply_in_place(y);
   return y;
 }
+
+using Bias = std::optional<at::Tensor>;
+
+at::Tensor linear_activation(const at::Tensor& x, const at::Tensor& weight, const Bias& bias,
+                             c10::string_view name) {
+  return activated(at::linear(x, weight, bias), name);
+}
+
+template <auto convolution>
+at::Tensor conv_activation(const at::Tensor& x, const at::Tensor& weight, const Bias& bias,
+                           at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+                           std::int64_t groups, c10::string_view name) {
+  return activated(convolution(x, weight, bias, stride, padding, dilation, groups), name);
+}
+
+template <auto convolution>
+at::Tensor conv_transpose_activation(const at::Tensor& x, const at::Tensor& weight, const Bias& bias,
+                                     at::IntArrayRef stride, at::IntArrayRef padding,
+                                     at::IntArrayRef output_padding, std::int64_t groups,
+                                     at::IntArrayRef dilation, c10::string_view name) {
+  return activated(convolution(x, weight, bias, stride, padding, output_padding, groups, dilation), name);
+}
+
+using Conv = at::Tensor (*)(const at::Tensor&, const at::Tensor&, const Bias&, at::IntArrayRef,
+                            at::IntArrayRef, at::IntArrayRef, std::int64_t);
+using ConvTranspose = at::Tensor (*)(const at::Tensor&, const at::Tensor&, const Bias&, at::IntArrayRef,
+                                     at::IntArrayRef, at::IntArrayRef, std::int64_t, at::IntArrayRef);
 
 at::Tensor add_matmul(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b, double alpha) {
   return at::add(c, at::matmul(a, b), alpha);
@@ -47,6 +86,24 @@ TORCH_LIBRARY(wide, library) {
   library.def("add_matmul(Tensor c, Tensor a, Tensor b, float alpha) -> Tensor", add_matmul);
   library.def("linear_activation(Tensor x, Tensor weight, Tensor? bias, str activation) -> Tensor",
               linear_activation);
+  const auto conv = [&](const std::string& name, auto* function) {
+    const auto schema = name +
+                        "_activation(Tensor x, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
+                        "int[] dilation, int groups, str activation) -> Tensor";
+    library.def(schema.c_str(), function);
+  };
+  conv("conv1d", conv_activation<Conv(at::conv1d)>);
+  conv("conv2d", conv_activation<Conv(at::conv2d)>);
+  conv("conv3d", conv_activation<Conv(at::conv3d)>);
+  const auto transposed = [&](const std::string& name, auto* function) {
+    const auto schema = name +
+                        "_activation(Tensor x, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
+                        "int[] output_padding, int groups, int[] dilation, str activation) -> Tensor";
+    library.def(schema.c_str(), function);
+  };
+  transposed("conv_transpose1d", conv_transpose_activation<ConvTranspose(at::conv_transpose1d)>);
+  transposed("conv_transpose2d", conv_transpose_activation<ConvTranspose(at::conv_transpose2d)>);
+  transposed("conv_transpose3d", conv_transpose_activation<ConvTranspose(at::conv_transpose3d)>);
 }
 
 }  // namespace
@@ -64,6 +121,24 @@ const Activation* activation_of(const Node& node) {
            (one.approximate.empty() || node.arguments.at(1) == Argument{std::string(one.approximate)});
   });
   return found == kActivations.end() ? nullptr : &*found;
+}
+
+std::string_view with_activation(std::string_view layer) {
+  const auto found = std::ranges::find(kJoined, layer, &Joined::layer);
+  return found == kJoined.end() ? std::string_view() : found->both;
+}
+
+const Activation* activation_in(const Node& node) {
+  if (std::ranges::find(kJoined, node.op, &Joined::both) == kJoined.end()) return nullptr;
+  return &activation(std::get<std::string>(node.arguments.back().value));
+}
+
+Node without_activation(Node node) {
+  const auto found = std::ranges::find(kJoined, node.op, &Joined::both);
+  if (found == kJoined.end()) return node;
+  node.op = found->layer;
+  node.arguments.pop_back();
+  return node;
 }
 
 }  // namespace wide

@@ -1,7 +1,7 @@
 #pragma once
-// Activations that a linear layer can apply to its result before that leaves the cache, and the operator of
-// both together: wide::linear_activation(x, weight, bias, activation), with gradients and for every device,
-// since it is made of ATen's own.
+// Activations that a layer can apply to its result before that leaves the cache, and the operators of both
+// together: the layer's arguments and the activation's name, wide::linear_activation(x, weight, bias,
+// "relu"), with gradients and for every device, since they are made of ATen's own.
 
 #include <ATen/core/Tensor.h>
 
@@ -27,5 +27,13 @@ struct Activation {
 const Activation& activation(std::string_view name);
 /// The activation that `node` is, or nullptr.
 const Activation* activation_of(const Node& node);
+
+/// The operator of a layer with an activation, "aten.conv2d.default" -> "wide.conv2d_activation.default"; ""
+/// where there is none.
+std::string_view with_activation(std::string_view layer);
+/// The activation that `node`, such an operator, applies; nullptr of any other.
+const Activation* activation_in(const Node& node);
+/// `node` as the layer alone, where it is such an operator.
+Node without_activation(Node node);
 
 }  // namespace wide

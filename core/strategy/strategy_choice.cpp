@@ -29,6 +29,9 @@ std::string strategy_names(const Primitive& primitive) {
   return names.append(", ").append(kSequential.name);
 }
 
+// A layer joined with its activation is still of the layer's kind.
+constexpr std::string_view kWithActivation = "_activation";
+
 std::string value_name(const Graph& graph, ValueId id) {
   return id < 0 ? std::string() : "%" + graph.values[static_cast<std::size_t>(id)].name;
 }
@@ -38,7 +41,9 @@ std::string value_name(const Graph& graph, ValueId id) {
 std::string operator_kind(std::string_view op) {
   const auto first = op.find('.'), last = op.rfind('.');
   if (first == std::string_view::npos || last <= first) return std::string(op);
-  return std::string(op.substr(first + 1, last - first - 1));
+  auto kind = op.substr(first + 1, last - first - 1);
+  if (kind.ends_with(kWithActivation)) kind.remove_suffix(kWithActivation.size());
+  return std::string(kind);
 }
 
 void add_choice(StrategyChoice& choice, const std::string& text) {

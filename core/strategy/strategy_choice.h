@@ -53,7 +53,7 @@ struct WantedStrategy {
 WantedStrategy wanted_strategy(const StrategyChoice& choice, const Graph& graph, const Node& node,
                                const Primitive* primitive);
 
-/// "aten.conv2d.default" -> "conv2d".
+/// "aten.conv2d.default", "wide.conv2d_activation.default" -> "conv2d".
 std::string operator_kind(std::string_view op);
 
 }  // namespace wide

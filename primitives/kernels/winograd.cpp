@@ -239,8 +239,9 @@ struct Winograd::Block {
 class Winograd::Pass {
  public:
   Pass(const Winograd& kernel, const at::Tensor& x, const at::Tensor& packed, const at::Tensor& bias,
-       std::array<std::int64_t, 2> padding, const at::Tensor& y)
+       std::array<std::int64_t, 2> padding, const at::Tensor& y, RowFunction after)
       : kernel_(kernel),
+        after_(after),
         tile_(kernel.tile_),
         padding_(padding),
         x_(x),
@@ -367,12 +368,30 @@ class Winograd::Pass {
           scratch.products + t * kernel_.columns_, block.count * kernel_.columns_, kernel_.out_,
           biases_ ? biases_ + block.group * kernel_.out_ : nullptr, target + place * y_.place_step(), window);
       if (!finite) odd_[static_cast<std::size_t>(block.group * images_ + image)] = true;
+      if (after_ && !y_.turned) apply_after(target + place * y_.place_step(), window);
     }
     if (!y_.turned) return;
     const auto end = std::min(row_of(block.first + block.count - 1) + tile_, y_.height);
+    if (after_) after_(scratch.turned_y, scratch.turned_y, (end - first_row) * y_.row_step());
     turn(scratch.turned_y, y_.channels, y_.channels,
          to_ + y_.at(block.group, image_of(block.first), first_row), (end - first_row) * y_.width,
          y_.strides[4]);
+  }
+
+  // To the results of a tile that lie within the image.
+  void apply_after(float* tile, const Window& window) const {
+    const bool dense = window.place_step == kernel_.out_;
+    for (int i = 0; i < window.end_row; ++i) {
+      float* row = tile + i * window.row_step;
+      if (dense) {
+        after_(row, row, window.end_place * kernel_.out_);
+        continue;
+      }
+      for (int j = 0; j < window.end_place; ++j) {
+        float* place = row + j * window.place_step;
+        after_(place, place, kernel_.out_);
+      }
+    }
   }
 
   // to[i, j] = from[j, i] for i < `from_row`, the length of a row of `from`, and j < `to_row`, of one of
@@ -385,6 +404,7 @@ class Winograd::Pass {
   }
 
   const Winograd& kernel_;
+  RowFunction after_;
   std::int64_t tile_;
   std::array<std::int64_t, 2> padding_;
   Images x_, y_;
@@ -398,10 +418,11 @@ class Winograd::Pass {
 };
 
 void Winograd::run(const at::Tensor& x, const WeightsOf& weights_of, const at::Tensor& packed,
-                   const at::Tensor& bias, std::array<std::int64_t, 2> padding, const at::Tensor& y) const {
+                   const at::Tensor& bias, std::array<std::int64_t, 2> padding, const at::Tensor& y,
+                   RowFunction after) const {
   RECORD_FUNCTION("wide::winograd", std::vector<c10::IValue>());
   const auto groups = y.size(0), images = y.size(1);
-  Pass pass(*this, x, packed, bias, padding, y);
+  Pass pass(*this, x, packed, bias, padding, y, after);
   const auto& odd = pass.run(groups);
   const auto own = out_ / members_;
   for (std::int64_t k = 0; k < groups * images; ++k) {
@@ -410,11 +431,13 @@ void Winograd::run(const at::Tensor& x, const WeightsOf& weights_of, const at::T
     const auto image = x[group][k % images].permute({2, 0, 1}).unsqueeze(0);
     for (std::int64_t member = 0; member < members_; ++member) {
       const auto part = y[group][k % images].narrow(2, member * own, own);
-      if (part.isfinite().all().item<bool>()) continue;
+      if (!after && part.isfinite().all().item<bool>()) continue;
       const auto bias_of =
           bias.defined() ? std::optional(bias[group].narrow(0, member * own, own)) : std::nullopt;
       const auto weights = weights_of(group * members_ + member);
-      part.copy_(at::conv2d(image, weights, bias_of, 1, {padding[0], padding[1]})[0].permute({1, 2, 0}));
+      auto again = at::conv2d(image, weights, bias_of, 1, {padding[0], padding[1]})[0];
+      if (after) apply_in_place(after, again = again.contiguous());
+      part.copy_(again.permute({1, 2, 0}));
     }
   }
 }

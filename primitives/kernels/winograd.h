@@ -11,6 +11,8 @@
 #include <functional>
 #include <string>
 
+#include "primitives/kernels/activate.h"
+
 namespace wide::kernels {
 
 /// y[g, b] = conv(x[g, b], w[g]) + bias[g] for 3x3 kernels, stride 1, float32, by tiles of m x m results.
@@ -30,9 +32,10 @@ class Winograd {
   /// x [G, B, H, W, in] and y [G, B, H + 2·padding - 2, …, out], both with their channels innermost, or as
   /// seen of whole planes [H, W]; `packed` by pack(); bias [G, out] or undefined. What a member gives of an
   /// image is computed again by ATen from `weights_of` it where it is not all finite, so that NaN and
-  /// infinities are those of a plain convolution. Not differentiable.
+  /// infinities are those of a plain convolution. `after`, where it is given, is applied to the results; then
+  /// the members of a group must be one. Not differentiable.
   void run(const at::Tensor& x, const WeightsOf& weights_of, const at::Tensor& packed, const at::Tensor& bias,
-           std::array<std::int64_t, 2> padding, const at::Tensor& y) const;
+           std::array<std::int64_t, 2> padding, const at::Tensor& y, RowFunction after = nullptr) const;
 
   /// Why there is no such product, or "".
   static std::string refusal(std::int64_t in, std::int64_t out);

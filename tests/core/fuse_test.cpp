@@ -1,4 +1,4 @@
-// Activations, additions and products that become part of the linear layer before them.
+// Activations, additions and products that become part of the layer before them.
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
@@ -7,14 +7,18 @@
 #include "core/strategy/activation.h"
 #include "core/strategy/combination.h"
 #include "core/support.h"
+#include "presets/zoo/layers.h"
 
 namespace wide::test {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
+using testing::Not;
 using zoo::ref;
 
 constexpr const char* kLinear = "aten.linear.default";
+constexpr const char *kAdd = "aten.add.Tensor", *kMul = "aten.mul.Tensor";
 
 /// x -> linear -> the activation `op`, whose other arguments are `more`; the linear's own result, too, where
 /// it is `read_twice`.
@@ -74,6 +78,70 @@ TEST(Fuse, EveryActivationJoinsTheLayerAndComputesTheSame) {
   }
 }
 
+/// x -> a convolution over `axes` axes -> the activation, and what `more` makes of that.
+template <typename More>
+zoo::Architecture convolved(int axes, bool transposed, const More& more) {
+  zoo::Builder b("convolved");
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(axes) + 2, 6);
+  shape[0] = 2, shape[1] = 16;
+  const auto x = b.input("x", normal(shape));
+  const zoo::ConvolutionSize size{.in = 16, .out = 20, .kernel = 3, .padding = 1};
+  const auto y =
+      transposed ? transposed_convolution(b, "first", x, axes, size) : convolution(b, "first", x, axes, size);
+  const auto z = b.op("aten.silu.default", {ref(y)});
+  more(b, z);
+  b.output(z);
+  return b.take();
+}
+zoo::Architecture convolved(int axes, bool transposed) {
+  return convolved(axes, transposed, [](auto&, auto) {});
+}
+
+TEST(Fuse, AnActivationJoinsAConvolutionAndComputesTheSame) {
+  for (const int axes : {1, 2, 3}) {
+    for (const bool transposed : {false, true}) {
+      const auto architecture = convolved(axes, transposed);
+      const auto kind = (transposed ? "conv_transpose" : "conv") + std::to_string(axes) + "d";
+      SCOPED_TRACE(kind);
+      EXPECT_THAT(fused_ops(architecture), ElementsAre("wide." + kind + "_activation.default"));
+      expect_members_agree(architecture, {});
+      for (const auto& strategy : find_primitive("wide." + kind + "_activation.default")->strategies) {
+        SCOPED_TRACE(strategy.name);
+        BuildOptions options;
+        options.mode = Mode::kMaxAutotune;
+        options.strategies.all = strategy.name;
+        expect_members_agree(architecture, options);
+      }
+    }
+  }
+}
+
+// The kind by which users name the convolution stays; what a group takes along stays outside.
+TEST(Fuse, AConvolutionWithItsActivationIsStillOfItsKind) {
+  const auto architecture = convolved(2, false);
+  BuildOptions options;
+  options.strategies.by_kind["conv2d"] = "grouped";
+  EXPECT_EQ(expect_members_agree(architecture, options), "grouped");
+  StrategyChoice named;
+  add_choice(named, "silu=one_pass");
+  EXPECT_THAT(fused_ops(architecture, named), ElementsAre("aten.conv2d.default", "aten.silu.default"));
+
+  const auto gated = convolved(2, false, [](auto& b, auto z) {
+    b.output(b.op(kMul, {ref(z), ref(b.op("aten.abs.default", {ref(z)}))}));
+  });
+  EXPECT_THAT(fused_ops(gated),
+              Contains("wide.conv2d_activation.default"));  // several read it: no group does
+  zoo::Builder b("scaled");
+  const auto x = b.input("x", normal({2, 16, 6, 6}));
+  const auto y = b.op("aten.silu.default", {ref(b.conv2d("first", x, 16, 20, 3, 1, 1))});
+  b.output(b.op("aten.mul.Tensor", {ref(y), {2.0}}));
+  const auto scaled = b.take();
+  StrategyChoice choice;
+  EXPECT_THAT(fused_ops(scaled, choice), Contains("wide.conv2d_activation.default"));
+  choice.mode = Mode::kDefault;
+  EXPECT_THAT(fused_ops(scaled, choice), Not(Contains("wide.conv2d_activation.default")));
+}
+
 TEST(Fuse, NotWhatIsReadElsewhereOrNamedOrNoActivation) {
   EXPECT_THAT(fused_ops(one_layer("aten.relu.default", {}, /*read_twice=*/true)),
               ElementsAre(kLinear, "aten.relu.default"));
@@ -100,8 +168,6 @@ zoo::Architecture combined(const std::string& op, std::vector<std::int64_t> of_o
   if (read_twice) b.output(y);
   return b.take();
 }
-
-constexpr const char *kAdd = "aten.add.Tensor", *kMul = "aten.mul.Tensor";
 
 TEST(Fuse, AResidualsAdditionAndAGatesProductJoinTheLayerAndComputeTheSame) {
   for (const auto& [op, joined] : {std::pair{kAdd, kLinearAdd}, {kMul, kLinearMul}}) {

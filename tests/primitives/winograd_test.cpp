@@ -20,12 +20,13 @@ double error_of(const at::Tensor& y, const at::Tensor& wanted) {
 }
 
 // x [B, in, H, W], w [out, in, 3, 3].
-at::Tensor by_winograd(int tile, const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias) {
+at::Tensor by_winograd(int tile, const at::Tensor& x, const at::Tensor& w, const at::Tensor& bias,
+                       RowFunction after = nullptr) {
   const Winograd kernel(tile, x.size(1), w.size(0));
   const auto last = x.permute({0, 2, 3, 1}).contiguous().unsqueeze(0), weights = w.unsqueeze(0);
   auto y = at::empty({1, x.size(0), x.size(2), x.size(3), w.size(0)});
   kernel.run(
-      last, [&](std::int64_t) { return w; }, kernel.pack(weights), bias.unsqueeze(0), {1, 1}, y);
+      last, [&](std::int64_t) { return w; }, kernel.pack(weights), bias.unsqueeze(0), {1, 1}, y, after);
   return y[0].permute({0, 3, 1, 2});
 }
 
@@ -66,6 +67,8 @@ TEST(Winograd, AnImageThatOverflowsOrHoldsNaNIsAsAlone) {
       EXPECT_TRUE(at::equal(y[1].isfinite(), wanted[1].isfinite()));
       EXPECT_TRUE(at::equal(y[1].isnan(), wanted[1].isnan()));
       for (const int image : {0, 2}) EXPECT_TRUE(at::allclose(y[image], wanted[image], 1e-5, 1e-5));
+      const auto above = by_winograd(tile, x, w, bias - 2, row_function("relu"));
+      EXPECT_TRUE(at::allclose(above, at::relu(at::conv2d(x, w, bias - 2, 1, 1)), 1e-5, 1e-4, true));
     }
   }
 }

@@ -1,0 +1,47 @@
+#pragma once
+// An activation as the end of a layer's kernel.
+
+#include <ATen/core/Tensor.h>
+
+#include <utility>
+
+#include "core/strategy/activation.h"
+#include "primitives/kernels/activate.h"
+#include "primitives/support.h"
+
+namespace wide {
+
+/// `product`, and then `after` of its only result, in place; without an activation `product` itself.
+inline Kernel activated(const Activation* after, Kernel product) {
+  if (after == nullptr) return product;
+  const auto own = kernels::row_function(after->name);
+  return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
+    product(in, out);
+    auto& y = out[0];
+    if (wants_gradients(in)) {
+      y = after->apply(y);
+    } else if (own && y.is_cpu() && y.scalar_type() == at::kFloat && y.is_non_overlapping_and_dense()) {
+      kernels::apply_in_place(own, y);
+    } else {
+      after->apply_in_place(y);
+    }
+  };
+}
+
+/// `prepare` of the layer alone, and then its activation.
+template <Kernel (*prepare)(const Call& call, const Offer& offer)>
+Kernel prepare_activated(const Call& call, const Offer& offer) {
+  auto layer = call;
+  layer.node = without_activation(layer.node);
+  return activated(activation_in(call.node), prepare(layer, offer));
+}
+
+/// What that costs, in nanoseconds: a pass over the result. 0 where `call` has no activation.
+inline double activation_cost(const Call& call) {
+  if (!activation_in(call.node)) return 0;
+  const auto& y = call.results[0];
+  return kernel_cost(2.0 * static_cast<double>(y.elements() * call.members) *
+                     static_cast<double>(c10::elementSize(y.dtype)));
+}
+
+}  // namespace wide
