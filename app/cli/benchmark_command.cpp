@@ -182,8 +182,9 @@ std::vector<std::int64_t> members_of(const presets::Preset& preset) {
   return n;
 }
 
-bool wants_python(const BenchmarkArguments& options) {
-  return options.peers || presets::has_python_rivals({.rivals = options.rivals});
+bool wants_python(const BenchmarkArguments& options, const presets::CaseSpec& like) {
+  return options.peers || presets::has_python_rivals(
+                              options.rivals.empty() ? like : presets::CaseSpec{.rivals = options.rivals});
 }
 
 presets::Preset of_model(const presets::Preset& preset, const BenchmarkArguments& options,
@@ -209,11 +210,11 @@ presets::Preset of_model(const presets::Preset& preset, const BenchmarkArguments
   const auto given = members_in(subject.weights), most = std::max<std::int64_t>(1, given);
   const auto n = options.n.empty() ? std::vector{most} : options.n;
   if (const auto largest = *std::max_element(n.begin(), n.end()); largest > most) {
-    if (wants_python(options) || !options.expect.empty()) {
+    const bool python = wants_python(options, preset.cases.front());
+    if (python || !options.expect.empty()) {
       throw Error("usage", fmt::format("with {} {} members need {} checkpoints, given are {}; name more with "
                                        "--weights",
-                                       wants_python(options) ? "Python's rivals" : "--expect", largest,
-                                       largest, given));
+                                       python ? "Python's rivals" : "--expect", largest, largest, given));
     }
     context.log(LogLevel::kWarn, fmt::format("of {} members {} have a checkpoint; the others are copies, "
                                              "their weights scaled by a percent or more",

@@ -22,8 +22,9 @@ struct ModelOptions {
 
   /// Files and folders that are read: model, weights and plan.
   std::vector<std::string> read() const;
-  /// The mode that is named, else `usual`.
+  /// The seed that is given, else `usual`.
   std::uint64_t seed_or(std::uint64_t usual = 0) const { return seed.value_or(usual); }
+  /// The mode that is named, else `usual`.
   std::string mode_or(std::string usual = "eager") const { return mode.empty() ? usual : mode; }
 };
 

@@ -80,7 +80,11 @@ TEST_F(Cli, AModelHasCopiesWhereCheckpointsAreFew) {
 
 TEST_F(Cli, PythonRivalsWantACheckpointPerMember) {
   std::ofstream(path("net.pt2")) << "x";
-  for (const auto& rivals : {"--peers", "--rivals=python_vmap"}) {
+  auto document = read(std::filesystem::path(preset({"mlp"})).filename());
+  document["defaults"]["rivals"] = {"eager", "python_eager"};
+  std::ofstream(path("python.json")) << document;
+  for (const auto& rivals :
+       {std::string("--peers"), std::string("--rivals=python_vmap"), "-p" + path("python.json")}) {
     const auto few = run({"benchmark", "--model", path("net.pt2"), "-n", "2", rivals});
     EXPECT_EQ(few.code, 2);
     EXPECT_THAT(few.err, HasSubstr("2 members need 2 checkpoints, given are 0"));

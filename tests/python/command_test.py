@@ -7,6 +7,7 @@ import sys
 import tempfile
 import unittest
 
+import safetensors.torch
 from support import torch, widebench
 
 FAST = "fast"
@@ -57,6 +58,31 @@ class Command(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (3, "", 1))
         self.assertIn("install widebench again", done.stderr)
         self.assertIn("not installed", subprocess.run([sys.executable, "-I", self.script], capture_output=True, text=True).stderr)
+
+    def test_the_seed_of_a_bundle(self):
+        """Its own unless another is given, 0 too."""
+        class Noisy(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(4, 3)
+
+            def forward(self, x):
+                y = self.linear(x)
+                return y + torch.rand_like(y)
+
+        x = torch.randn(2, 4)
+        widebench.compile([Noisy(), Noisy()], (x,), config=widebench.Config.fast(seed=5), names=["a", "b"]).save_bundle(self.folder / "fleet")
+        safetensors.torch.save_file({"input.0": x}, self.folder / "in.safetensors")
+
+        def answer(*seed):
+            done = self.ran("run", "--model", self.folder / "fleet", "--inputs", self.folder / "in.safetensors", "--outputs",
+                            self.folder / "out.safetensors", *seed)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return safetensors.torch.load_file(self.folder / "out.safetensors")["a.output.0"]
+
+        own = answer()
+        self.assertTrue(torch.equal(own, answer("--seed", "5")))
+        self.assertFalse(torch.equal(own, answer("--seed", "0")))
 
 
 if __name__ == "__main__":
