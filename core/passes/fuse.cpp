@@ -52,8 +52,22 @@ class Fuser {
   const Node* layer_before(const Node& node) const {
     if (!activation_of(node) || node.results[0] < 0) return nullptr;
     const auto* layer = layer_that_makes(node.arguments[0]);
-    if (!layer || !may_become(node, with_activation(layer->op))) return nullptr;
-    return is_linear(*layer) || !joins_group(node) ? layer : nullptr;
+    if (!layer || !(may_become(node, with_activation(layer->op)) || runs_one_by_one(*layer, node)))
+      return nullptr;
+    if (concrete(value(layer->results[0])) != concrete(value(node.results[0]))) return nullptr;
+    return is_linear(*layer) || (is_batched(*layer) && !joins_group(node)) ? layer : nullptr;
+  }
+
+  // The user wants the convolution that bears the activation's name member by member.
+  bool runs_one_by_one(const Node& layer, const Node& node) const {
+    const auto named = choice_.by_value.find("%" + value(node.results[0]).name);
+    return !is_linear(layer) && named != choice_.by_value.end() && named->second == kSequential.name;
+  }
+
+  // A convolution of one image each runs member by member, and an activation need not.
+  bool is_batched(const Node& convolution) const {
+    const auto *x = convolution.arguments[0].ref(), *weight = convolution.arguments[1].ref();
+    return x && weight && concrete(value(x->id)).rank() == concrete(value(weight->id)).rank();
   }
 
   static bool is_linear(const Node& node) { return node.op == "aten.linear.default"; }
@@ -61,8 +75,11 @@ class Fuser {
   // A group will take it along with what comes after it: that saves a pass over the numbers, too.
   bool joins_group(const Node& node) const {
     if (choice_.mode == Mode::kEager || !graph_.device.is_cpu()) return false;
-    const auto* reader = open_.reader(node);
-    return reader && is_each_members(*reader) && group_step(graph_, *reader) &&
+    const auto id = static_cast<std::size_t>(node.results[0]);
+    const auto* reader = connections_.reads[id] == 1 ? connections_.reader[id] : nullptr;
+    if (!reader || reader->results.size() != 1 || reader->results[0] < 0) return false;
+    return is_each_members(node) && is_each_members(*reader) && !depends_on_data(graph_, *reader) &&
+           group_step(graph_, *reader) && leaves_to_groups(choice_, graph_, *reader) &&
            concrete(value(reader->results[0])) == concrete(value(node.results[0]));
   }
 

@@ -48,14 +48,7 @@ class Grouper {
     if (node.results.size() != 1 || node.results[0] < 0) return false;
     const auto& state = states_[at(node.results[0])];
     if (!state.mapped || state.constant) return false;
-    const auto wanted = wanted_strategy(choice_, graph_, node, find_primitive(node.op));
-    return (!wanted.must || is_of_groups(wanted.name)) && group_step(graph_, node);
-  }
-
-  // The user chose it for a group that bears the node's name.
-  static bool is_of_groups(const std::string& strategy) {
-    return std::ranges::any_of(find_primitive(kGroup)->strategies,
-                               [&](const Strategy& one) { return one.name == strategy; });
+    return leaves_to_groups(choice_, graph_, node) && group_step(graph_, node);
   }
 
   // A group gives numbers, not masks, and the strategy that was chosen for it by name is its own.

@@ -4,7 +4,6 @@
 
 #include "core/ir/rewriter.h"
 #include "core/passes/inference_norm.h"
-#include "core/passes/open_nodes.h"
 #include "core/strategy/group.h"
 
 namespace wide {
@@ -16,7 +15,7 @@ class Writer {
       : graph_(graph),
         choice_(choice),
         states_(spread_states(graph, inputs)),
-        open_(graph, choice),
+        connections_(graph),
         rewriter_(graph) {}
 
   Graph run() {
@@ -29,10 +28,23 @@ class Writer {
   ConcreteType type(ValueId id) const { return concrete(graph_.values[static_cast<std::size_t>(id)]); }
   const ValueState& state(ValueId id) const { return states_[static_cast<std::size_t>(id)]; }
 
-  // A step of a group, which is not only there for the norm's members alike.
+  const Node* only_reader(ValueId id) const {
+    const auto at = static_cast<std::size_t>(id);
+    return connections_.reads[at] == 1 ? connections_.reader[at] : nullptr;
+  }
+  // Of what the norm alone reads.
+  const Node* only_maker(ValueId id) const {
+    const auto at = static_cast<std::size_t>(id);
+    return connections_.reads[at] == 1 ? connections_.maker[at] : nullptr;
+  }
+
+  // A step of the group that the norm would join.
   bool is_step(const Node* node, const ConcreteType& norm) const {
-    if (node == nullptr || !state(node->results[0]).mapped || state(node->results[0]).constant) return false;
-    return type(node->results[0]) == norm && group_step(graph_, *node);
+    if (!node || node->results.size() != 1 || node->results[0] < 0 || depends_on_data(graph_, *node))
+      return false;
+    const auto& result = state(node->results[0]);
+    return result.mapped && !result.constant && type(node->results[0]) == norm &&
+           leaves_to_groups(choice_, graph_, *node) && group_step(graph_, *node);
   }
 
   bool is_constant(const Argument& argument) const {
@@ -41,9 +53,10 @@ class Writer {
   }
 
   bool is_written_out(const Node& node) const {
-    if (!is_inference_norm(node) || !open_.is_open(node)) return false;
-    const auto wanted = wanted_strategy(choice_, graph_, node, find_primitive(node.op)).name;
-    if (wanted != kAuto && wanted != kWide) return false;
+    if (!is_inference_norm(node) || node.results.size() != 1 || node.results[0] < 0) return false;
+    if (depends_on_data(graph_, node) || !leaves_to_groups(choice_, graph_, node)) return false;
+    const auto wanted = wanted_strategy(choice_, graph_, node, find_primitive(node.op));
+    if (!wanted.must && wanted.name != kAuto && wanted.name != kWide) return false;
     const auto& x = node.arguments[batch_norm::kInput];
     const auto own = type(node.results[0]);
     if (!state(x.ref()->id).mapped || state(x.ref()->id).constant) return false;
@@ -52,7 +65,7 @@ class Writer {
                      node.arguments.begin() + batch_norm::kTraining,
                      [&](const Argument& one) { return is_constant(one); }))
       return false;
-    return is_step(open_.reader(node), own) || is_step(open_.maker(x), own);
+    return is_step(only_reader(node.results[0]), own) || is_step(only_maker(x.ref()->id), own);
   }
 
   void write_out(const Node& norm) {
@@ -74,7 +87,7 @@ class Writer {
   const Graph& graph_;
   const StrategyChoice& choice_;
   std::vector<ValueState> states_;
-  OpenNodes open_;
+  Connections connections_;
   Rewriter rewriter_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "core/eager/higher_order.h"
 #include "core/eager/operators.h"
+#include "core/strategy/activation.h"
 #include "core/strategy/cost.h"
 #include "core/strategy/sequential.h"
 #include "formats/error.h"
@@ -17,8 +18,11 @@ namespace {
 // What sequential pays beyond moving bytes: each member's own arithmetic.
 double own_arithmetic(const Primitive* primitive, const Call& call) {
   if (primitive && primitive->alone) return primitive->alone(call) * static_cast<double>(call.members);
-  if (primitive && primitive->flops) return primitive->flops(call) * kNanosecondsPerFlop;
-  return 0;
+  double cost = primitive && primitive->flops ? primitive->flops(call) * kNanosecondsPerFlop : 0;
+  if (activation_in(call.node))  // a kernel of its own
+    cost +=
+        static_cast<double>(call.members) * kernel_cost(2.0 * static_cast<double>(call.results[0].bytes()));
+  return cost;
 }
 
 Answer ask(const Strategy& strategy, const Call& call) {

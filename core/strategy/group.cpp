@@ -1,10 +1,12 @@
 #include "core/strategy/group.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "core/strategy/activation.h"
+#include "core/strategy/primitive.h"
 
 namespace wide {
 namespace {
@@ -134,6 +136,12 @@ std::optional<GroupStep> group_step(const Graph& graph, const Node& node) {
     if (!fits(graph, step->operands[i], mask)) return std::nullopt;
   }
   return step;
+}
+
+bool leaves_to_groups(const StrategyChoice& choice, const Graph& graph, const Node& node) {
+  const auto wanted = wanted_strategy(choice, graph, node, find_primitive(node.op));
+  return !wanted.must || std::ranges::any_of(find_primitive(kGroup)->strategies,
+                                             [&](const Strategy& one) { return one.name == wanted.name; });
 }
 
 }  // namespace wide

@@ -9,6 +9,7 @@
 
 #include "core/eager/higher_order.h"  // kGroup
 #include "core/ir/graph.h"
+#include "core/strategy/strategy_choice.h"
 
 namespace wide {
 
@@ -21,5 +22,9 @@ struct GroupStep {
 /// The step that `node`, of `graph`, would be; nothing where it cannot be one: another operator, or not in
 /// float32 (with masks of bool). Sizes must be known.
 std::optional<GroupStep> group_step(const Graph& graph, const Node& node);
+
+/// Whether a group may bear what `choice` says of `node`: no strategy for the node, or one of groups, which
+/// is then the strategy of the group that ends there, under the node's name.
+bool leaves_to_groups(const StrategyChoice& choice, const Graph& graph, const Node& node);
 
 }  // namespace wide

@@ -29,7 +29,7 @@ std::string strategy_names(const Primitive& primitive) {
   return names.append(", ").append(kSequential.name);
 }
 
-// A layer joined with its activation is still of the layer's kind.
+// A convolution joined with its activation is still of the convolution's kind.
 constexpr std::string_view kWithActivation = "_activation";
 
 std::string value_name(const Graph& graph, ValueId id) {
@@ -42,7 +42,7 @@ std::string operator_kind(std::string_view op) {
   const auto first = op.find('.'), last = op.rfind('.');
   if (first == std::string_view::npos || last <= first) return std::string(op);
   auto kind = op.substr(first + 1, last - first - 1);
-  if (kind.ends_with(kWithActivation)) kind.remove_suffix(kWithActivation.size());
+  if (kind.starts_with("conv") && kind.ends_with(kWithActivation)) kind.remove_suffix(kWithActivation.size());
   return std::string(kind);
 }
 

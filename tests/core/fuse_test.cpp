@@ -105,12 +105,13 @@ TEST(Fuse, AnActivationJoinsAConvolutionAndComputesTheSame) {
       SCOPED_TRACE(kind);
       EXPECT_THAT(fused_ops(architecture), ElementsAre("wide." + kind + "_activation.default"));
       expect_members_agree(architecture, {});
-      for (const auto& strategy : find_primitive("wide." + kind + "_activation.default")->strategies) {
-        SCOPED_TRACE(strategy.name);
+      for (const auto* strategy : {"grouped", "sequential", axes == 1 ? "grouped" : "prepacked",
+                                   transposed || axes != 2 ? "grouped" : "winograd_2x2"}) {
+        SCOPED_TRACE(strategy);
         BuildOptions options;
-        options.mode = Mode::kMaxAutotune;
-        options.strategies.all = strategy.name;
-        expect_members_agree(architecture, options);
+        options.mode = Mode::kDefault;
+        options.strategies.by_kind[kind] = strategy;
+        EXPECT_EQ(expect_members_agree(architecture, options), strategy);
       }
     }
   }
@@ -122,6 +123,10 @@ TEST(Fuse, AConvolutionWithItsActivationIsStillOfItsKind) {
   BuildOptions options;
   options.strategies.by_kind["conv2d"] = "grouped";
   EXPECT_EQ(expect_members_agree(architecture, options), "grouped");
+  options.strategies = {};
+  add_choice(options.strategies, "%silu=sequential");
+  EXPECT_EQ(expect_members_agree(architecture, options), "sequential");
+  EXPECT_THAT(fused_ops(architecture, options.strategies), ElementsAre("wide.conv2d_activation.default"));
   StrategyChoice named;
   add_choice(named, "silu=one_pass");
   EXPECT_THAT(fused_ops(architecture, named), ElementsAre("aten.conv2d.default", "aten.silu.default"));
@@ -129,17 +134,27 @@ TEST(Fuse, AConvolutionWithItsActivationIsStillOfItsKind) {
   const auto gated = convolved(2, false, [](auto& b, auto z) {
     b.output(b.op(kMul, {ref(z), ref(b.op("aten.abs.default", {ref(z)}))}));
   });
-  EXPECT_THAT(fused_ops(gated),
-              Contains("wide.conv2d_activation.default"));  // several read it: no group does
+  StrategyChoice choice;
+  choice.mode = Mode::kDefault;
+  EXPECT_THAT(fused_ops(gated, choice), Contains("wide.conv2d_activation.default"))
+      << "several read it, so that no group takes it";
   zoo::Builder b("scaled");
   const auto x = b.input("x", normal({2, 16, 6, 6}));
   const auto y = b.op("aten.silu.default", {ref(b.conv2d("first", x, 16, 20, 3, 1, 1))});
   b.output(b.op("aten.mul.Tensor", {ref(y), {2.0}}));
   const auto scaled = b.take();
-  StrategyChoice choice;
-  EXPECT_THAT(fused_ops(scaled, choice), Contains("wide.conv2d_activation.default"));
-  choice.mode = Mode::kDefault;
+  EXPECT_THAT(fused_ops(scaled), Contains("wide.conv2d_activation.default"))
+      << "there are no groups in eager";
   EXPECT_THAT(fused_ops(scaled, choice), Not(Contains("wide.conv2d_activation.default")));
+  add_choice(choice, "%mul=tiles");
+  EXPECT_THAT(fused_ops(scaled, choice), Not(Contains("wide.conv2d_activation.default")));
+}
+
+TEST(Fuse, NotAConvolutionOfOneImage) {
+  zoo::Builder b("one");
+  const auto x = b.input("x", normal({16, 6, 6}));
+  b.output(b.op("aten.relu.default", {ref(b.conv2d("first", x, 16, 20, 3, 1, 1))}));
+  EXPECT_THAT(fused_ops(b.take()), ElementsAre("aten.conv2d.default", "aten.relu.default"));
 }
 
 TEST(Fuse, NotWhatIsReadElsewhereOrNamedOrNoActivation) {

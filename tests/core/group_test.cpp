@@ -156,6 +156,8 @@ TEST(Group, ABatchNormJoinsItsActivation) {
     EXPECT_THAT(ops_in(plain, in_mode(Mode::kDefault, strategy)), Contains("aten.batch_norm.default"))
         << strategy;
   EXPECT_THAT(ops_in(plain, in_mode(Mode::kEager)), Contains("aten.batch_norm.default"));
+  EXPECT_THAT(ops_in(plain, in_mode(Mode::kDefault, "%relu=tiles")), Contains(kGroup));
+  expect_as_alone(plain, in_mode(Mode::kDefault, "%relu=tiles"));
 }
 
 TEST(Group, ABatchNormOfOneRowEachJoinsWhatIsBeforeIt) {
@@ -163,8 +165,11 @@ TEST(Group, ABatchNormOfOneRowEachJoinsWhatIsBeforeIt) {
   const auto x = b.op("aten.gelu.default", {ref(b.input("x", normal({9, 5}))), {std::string("none")}});
   b.output(b.batch_norm("norm", x, 5));
   const auto architecture = b.take();
-  EXPECT_THAT(ops_in(architecture, in_mode(Mode::kDefault)), Contains(kGroup));
-  expect_as_alone(architecture, in_mode(Mode::kDefault));
+  for (const auto* strategy : {"auto", "%batch_norm=tiles"}) {
+    SCOPED_TRACE(strategy);
+    EXPECT_THAT(ops_in(architecture, in_mode(Mode::kDefault, strategy)), Contains(kGroup));
+    expect_as_alone(architecture, in_mode(Mode::kDefault, strategy));
+  }
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ void letters_are_sharp_at_any_zoom(ImGuiTestContext* ctx) {
   show(ctx, "graph");
   ctx->Yield(6);
   ctx->MouseMove("//###Graph/##nodes");
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < 3; ++i) {
     ctx->MouseWheelY(1);
     ctx->Yield();
   }
