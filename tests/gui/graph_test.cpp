@@ -307,7 +307,7 @@ void inspector_shows_the_node(ImGuiTestContext* ctx) {
   show(ctx, "inspector");
   const auto* node = bench().session.model->find(name);
   IM_CHECK(node && node->primitive == "conv" && !node->alternatives.empty() && !node->refusals.empty());
-  IM_CHECK(node->text.find("conv2d") != std::string::npos);
+  IM_CHECK(node->text.find("wide.conv2d_activation") != std::string::npos);
   IM_CHECK(!node->operands.empty() && !node->operands[0].layout.empty());
   ctx->ItemClick("//###Inspector/###copy");
   IM_CHECK_STR_EQ(clipboard().c_str(), node->text.c_str());
