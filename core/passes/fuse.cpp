@@ -77,9 +77,8 @@ class Fuser {
     if (choice_.mode == Mode::kEager || !graph_.device.is_cpu()) return false;
     const auto id = static_cast<std::size_t>(node.results[0]);
     const auto* reader = connections_.reads[id] == 1 ? connections_.reader[id] : nullptr;
-    if (!reader || reader->results.size() != 1 || reader->results[0] < 0) return false;
-    return is_each_members(node) && is_each_members(*reader) && !depends_on_data(graph_, *reader) &&
-           group_step(graph_, *reader) && leaves_to_groups(choice_, graph_, *reader) &&
+    return reader && may_join_group(graph_, states_, choice_, node) &&
+           may_join_group(graph_, states_, choice_, *reader) &&
            concrete(value(reader->results[0])) == concrete(value(node.results[0]));
   }
 

@@ -44,12 +44,7 @@ class Grouper {
  private:
   static std::size_t at(ValueId id) { return static_cast<std::size_t>(id); }
 
-  bool may_join(const Node& node) const {
-    if (node.results.size() != 1 || node.results[0] < 0) return false;
-    const auto& state = states_[at(node.results[0])];
-    if (!state.mapped || state.constant) return false;
-    return leaves_to_groups(choice_, graph_, node) && group_step(graph_, node);
-  }
+  bool may_join(const Node& node) const { return may_join_group(graph_, states_, choice_, node); }
 
   // A group gives numbers, not masks, and the strategy that was chosen for it by name is its own.
   bool may_end(const Node& node) const {

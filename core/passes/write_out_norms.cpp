@@ -40,11 +40,7 @@ class Writer {
 
   // A step of the group that the norm would join.
   bool is_step(const Node* node, const ConcreteType& norm) const {
-    if (!node || node->results.size() != 1 || node->results[0] < 0 || depends_on_data(graph_, *node))
-      return false;
-    const auto& result = state(node->results[0]);
-    return result.mapped && !result.constant && type(node->results[0]) == norm &&
-           leaves_to_groups(choice_, graph_, *node) && group_step(graph_, *node);
+    return node && may_join_group(graph_, states_, choice_, *node) && type(node->results[0]) == norm;
   }
 
   bool is_constant(const Argument& argument) const {

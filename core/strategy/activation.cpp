@@ -86,24 +86,20 @@ TORCH_LIBRARY(wide, library) {
   library.def("add_matmul(Tensor c, Tensor a, Tensor b, float alpha) -> Tensor", add_matmul);
   library.def("linear_activation(Tensor x, Tensor weight, Tensor? bias, str activation) -> Tensor",
               linear_activation);
-  const auto conv = [&](const std::string& name, auto* function) {
+  const auto convolution = [&](const std::string& name, const std::string& sizes, auto* function) {
     const auto schema = name +
-                        "_activation(Tensor x, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
-                        "int[] dilation, int groups, str activation) -> Tensor";
+                        "_activation(Tensor x, Tensor weight, Tensor? bias, int[] stride, int[] padding, " +
+                        sizes + ", str activation) -> Tensor";
     library.def(schema.c_str(), function);
   };
-  conv("conv1d", conv_activation<Conv(at::conv1d)>);
-  conv("conv2d", conv_activation<Conv(at::conv2d)>);
-  conv("conv3d", conv_activation<Conv(at::conv3d)>);
-  const auto transposed = [&](const std::string& name, auto* function) {
-    const auto schema = name +
-                        "_activation(Tensor x, Tensor weight, Tensor? bias, int[] stride, int[] padding, "
-                        "int[] output_padding, int groups, int[] dilation, str activation) -> Tensor";
-    library.def(schema.c_str(), function);
-  };
-  transposed("conv_transpose1d", conv_transpose_activation<ConvTranspose(at::conv_transpose1d)>);
-  transposed("conv_transpose2d", conv_transpose_activation<ConvTranspose(at::conv_transpose2d)>);
-  transposed("conv_transpose3d", conv_transpose_activation<ConvTranspose(at::conv_transpose3d)>);
+  const std::string sizes = "int[] dilation, int groups",
+                    transposed = "int[] output_padding, int groups, int[] dilation";
+  convolution("conv1d", sizes, conv_activation<Conv(at::conv1d)>);
+  convolution("conv2d", sizes, conv_activation<Conv(at::conv2d)>);
+  convolution("conv3d", sizes, conv_activation<Conv(at::conv3d)>);
+  convolution("conv_transpose1d", transposed, conv_transpose_activation<ConvTranspose(at::conv_transpose1d)>);
+  convolution("conv_transpose2d", transposed, conv_transpose_activation<ConvTranspose(at::conv_transpose2d)>);
+  convolution("conv_transpose3d", transposed, conv_transpose_activation<ConvTranspose(at::conv_transpose3d)>);
 }
 
 }  // namespace

@@ -144,4 +144,11 @@ bool leaves_to_groups(const StrategyChoice& choice, const Graph& graph, const No
                                              [&](const Strategy& one) { return one.name == wanted.name; });
 }
 
+bool may_join_group(const Graph& graph, const std::vector<ValueState>& states, const StrategyChoice& choice,
+                    const Node& node) {
+  if (node.results.size() != 1 || node.results[0] < 0 || depends_on_data(graph, node)) return false;
+  const auto& state = states[static_cast<std::size_t>(node.results[0])];
+  return state.mapped && !state.constant && leaves_to_groups(choice, graph, node) && group_step(graph, node);
+}
+
 }  // namespace wide

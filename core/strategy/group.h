@@ -9,6 +9,7 @@
 
 #include "core/eager/higher_order.h"  // kGroup
 #include "core/ir/graph.h"
+#include "core/strategy/candidates.h"
 #include "core/strategy/strategy_choice.h"
 
 namespace wide {
@@ -26,5 +27,10 @@ std::optional<GroupStep> group_step(const Graph& graph, const Node& node);
 /// Whether a group may bear what `choice` says of `node`: no strategy for the node, or one of groups, which
 /// is then the strategy of the group that ends there, under the node's name.
 bool leaves_to_groups(const StrategyChoice& choice, const Graph& graph, const Node& node);
+
+/// Whether `node` may be a step of a group: its one result is each member's own and of each pass, and
+/// `choice` leaves it to groups. `states` by value of `graph`.
+bool may_join_group(const Graph& graph, const std::vector<ValueState>& states, const StrategyChoice& choice,
+                    const Node& node);
 
 }  // namespace wide
