@@ -128,6 +128,12 @@ Answer ask(const Call& call) {
   return answer;
 }
 
+bool is_whole_quotient(const Node& node) {
+  if (node.op == "aten.floor_divide.default") return true;
+  const bool with_mode = node.op == "aten.div.Tensor_mode" || node.op == "aten.divide.Tensor_mode";
+  return with_mode && !node.arguments[2].is_none();
+}
+
 // PyTorch takes the type of the tensors where some operands are numbers (of rank 0). A number of each member
 // is no number any more: what its type then changes is undone, by giving every operand the type that one
 // member computes in. Nothing where it changes none, or where the operator has a type of its own.
@@ -151,10 +157,12 @@ std::optional<at::ScalarType> type_of_one_member(const Call& call) {
       "aten.mul.Tensor",         "aten.multiply.Tensor",     "aten.div.Tensor",
       "aten.divide.Tensor",      "aten.true_divide.Tensor",  "aten.div.Tensor_mode",
       "aten.divide.Tensor_mode", "aten.floor_divide.default"};
-  const bool rounds_once = at::isReducedFloatingType(alone) && call.operands[1].type.rank() == 0 &&
-                           call.operands[1].mapped && call.operands[1].type.dtype != alone &&
+  const auto& by = call.operands[1];
+  const bool rounds_once = by.type.rank() == 0 && by.type.dtype != alone &&
                            std::ranges::find(kProducts, call.node.op) != kProducts.end();
-  if (rounds_once && !own) return at::kFloat;
+  // Whole quotients take several steps: all in float32 where one number divides, else each in 16 bits.
+  const bool one_number = by.type.elements() == 1 && is_whole_quotient(call.node);
+  if (at::isReducedFloatingType(alone) && by.mapped && (rounds_once || one_number) && !own) return at::kFloat;
   return own || alone == result_type(true) ? std::nullopt : std::optional(alone);
 }
 

@@ -108,19 +108,21 @@ class Forms(unittest.TestCase):
                 torch.testing.assert_close(got, torch.stack(expected).detach())
 
     def test_sixteen_bits_by_a_number_of_each_member(self):
-        """Bit for bit: the number is not rounded to 16 bits before."""
+        """Bit for bit: the number is not rounded to 16 bits before, nor what is between it and the result (small numbers show that)."""
         class Scaled(torch.nn.Module):
-            def __init__(self, dtype):
+            def __init__(self, value, dtype):
                 super().__init__()
-                self.scale = torch.nn.Parameter(torch.randn((), dtype=dtype))
+                self.scale = torch.nn.Parameter(torch.tensor(value, dtype=dtype))
+                self.one = torch.nn.Parameter(torch.tensor([value], dtype=dtype))
 
             def forward(self, x):
+                rounded = *(torch.div(x, self.scale, rounding_mode=mode) for mode in ("floor", "trunc")), torch.floor_divide(x, self.one)
                 return (x * self.scale, x / self.scale, torch.floor_divide(x, self.scale), self.scale * x, self.scale / x, x + self.scale,
-                        x - self.scale)
+                        x - self.scale, *rounded)
 
         for dtype in (torch.bfloat16, torch.float16):
             for own in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
-                modules = [Scaled(own) for _ in range(3)]
+                modules = [Scaled(value, own) for value in (-1.205, 0.00236, 0.75)]
                 x = torch.randn(64, 64).to(dtype)
                 for mode in ("eager", "default"):
                     for got, *expected in zip(widebench.compile(modules, x, config=FAST, mode=mode)(x), *(module(x) for module in modules)):
