@@ -339,7 +339,7 @@ Primitive conv() {
        {"channels_last", ask_channels_last, prepare_activated<prepare_grouped>},
        {"bmm", ask_bmm, prepare_activated<prepare_bmm>},
        {"im2col", ask_im2col, prepare_activated<prepare_im2col>},
-       packing_kernel("prepacked", ask_packed_weights, prepare_activated<prepare_packed_weights>, weight_of),
+       packing_kernel("prepacked", ask_packed_weights, prepare_packed_weights, weight_of),
        winograd<2>("winograd_2x2"),
        winograd<4>("winograd_4x4")},
       flops,

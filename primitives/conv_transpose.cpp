@@ -204,18 +204,17 @@ std::vector<Sample> samples(std::int64_t members) {
 }  // namespace
 
 Primitive conv_transpose() {
-  return {
-      "conv_transpose",
-      {"aten.conv_transpose1d.default", "aten.conv_transpose2d.input", "aten.conv_transpose3d.input",
-       "wide.conv_transpose1d_activation.default", "wide.conv_transpose2d_activation.default",
-       "wide.conv_transpose3d_activation.default"},
-      nullptr,
-      {{"folded", ask_folded, prepare_activated<prepare_folded>},
-       {"grouped", ask_grouped, prepare_activated<prepare_grouped>},
-       {"col2im", ask_col2im, prepare_activated<prepare_col2im>},
-       packing_kernel("prepacked", ask_packed_weights, prepare_activated<prepare_packed_weights>, weight_of)},
-      flops,
-      samples};
+  return {"conv_transpose",
+          {"aten.conv_transpose1d.default", "aten.conv_transpose2d.input", "aten.conv_transpose3d.input",
+           "wide.conv_transpose1d_activation.default", "wide.conv_transpose2d_activation.default",
+           "wide.conv_transpose3d_activation.default"},
+          nullptr,
+          {{"folded", ask_folded, prepare_activated<prepare_folded>},
+           {"grouped", ask_grouped, prepare_activated<prepare_grouped>},
+           {"col2im", ask_col2im, prepare_activated<prepare_col2im>},
+           packing_kernel("prepacked", ask_packed_weights, prepare_packed_weights, weight_of)},
+          flops,
+          samples};
 }
 
 }  // namespace wide::conv_transpose_primitive

@@ -92,6 +92,12 @@ inline Prepacked prepacked_form(const Call& call) {
   return is_mapped(call, kX) ? Prepacked::kPacked : Prepacked::kDense;
 }
 
+/// The activation of `call` as oneDNN's own; nullptr: there is none, or ours comes afterwards.
+inline const kernels::Epilogue* epilogue_in(const Call& call) {
+  const auto* after = activation_in(call.node);
+  return after ? kernels::epilogue_of(after->name) : nullptr;
+}
+
 /// By oneDNN, from weights in its own order, channels innermost; or why not.
 inline Answer ask_prepacked(const Call& call, bool transposed, double flops) {
   if (call.results[0].dtype != at::kFloat) return refuse("only float32 is packed");
@@ -110,7 +116,7 @@ inline Answer ask_prepacked(const Call& call, bool transposed, double flops) {
                                         : packed_offer(call, Layout::kPackedLast, flops);
   if (form == Prepacked::kDense) one.operands[*call.operand_of(kX)] = Layout::kShared;
   if (form != Prepacked::kFolded) one.operands[*call.operand_of(kW)] = Layout::kFront;
-  one.cost = kernel_cost(total_bytes(call), 0.9 * flops) + activation_cost(call);
+  one.cost = kernel_cost(total_bytes(call), 0.9 * flops) + (epilogue_in(call) ? 0 : activation_cost(call));
   return offer(std::move(one));
 }
 
@@ -152,6 +158,7 @@ inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::C
                               input);
     });
   }
+  const auto* epilogue = epilogue_in(call);
   const auto run = [=, call = without_constants(call)](std::span<const at::Tensor> in,
                                                        std::span<at::Tensor> out) {
     const auto bias = call.operand_of(kBias) ? in[*call.operand_of(kBias)] : at::Tensor();
@@ -160,9 +167,9 @@ inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::C
       return kernels::prepack(sizes, is_mapped(call, kW) ? w.flatten(0, 1) : w, input);
     };
     const auto packed = ready.defined() ? ready : pack_now(in[*call.operand_of(kW)]);
-    out[0] = kernels::prepacked_conv(sizes, given, packed, bias);
+    out[0] = kernels::prepacked_conv(sizes, given, packed, bias, epilogue ? *epilogue : kernels::Epilogue());
   };
-  return keep_promises(call, offer, run);
+  return activated(epilogue ? nullptr : activation_in(call.node), keep_promises(call, offer, run));
 }
 
 inline std::vector<std::size_t> weight_of(const Call& call) {

@@ -343,8 +343,9 @@ SQLite::Database open_database(const fs::path& path, OpenMode mode, std::int64_t
   const bool existed = fs::exists(path, none) && fs::file_size(path, none) > 0;
   if (fs::is_directory(path, none))
     throw Error("store", path.string() + ": this is a folder; name a file with --db");
-  if (fs::is_fifo(path, none) || fs::is_socket(path, none))  // SQLite would wait for the other end
-    throw Error("store", path.string() + ": this is a pipe; name a file with --db");
+  // SQLite would wait for a pipe's other end, and take a device for an empty file.
+  if (fs::exists(path, none) && !fs::is_regular_file(path, none))
+    throw Error("store", path.string() + ": this is a pipe or a device; name a file with --db");
   const auto header = read_header(path);
   const int current = known.back().version;
   if (header && header->application == kApplicationId &&

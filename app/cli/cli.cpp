@@ -61,6 +61,11 @@ void refuse_empty_values(const CLI::App& app) {
   for (const auto* command : app.get_subcommands()) refuse_empty_values(*command);
 }
 
+bool has_command(CLI::App& app, const std::string& name) {
+  const auto all = app.get_subcommands(nullptr);
+  return std::ranges::any_of(all, [&](const CLI::App* one) { return one->check_name(name); });
+}
+
 int act(Context& context) try { return context.action(); } catch (const app::CannotMeasure& error) {
   report(context, error.stage(), error.what());
   return app::kExitCannotMeasure;
@@ -85,6 +90,10 @@ int run(std::vector<std::string> arguments, Context& context, std::span<const Ad
   app.require_subcommand(0, 1);
   add_sweep_options(app, context);
   for (const auto add : commands) add(app, context);
+  if (!arguments.empty() && !arguments[0].starts_with("-") && !has_command(app, arguments[0])) {
+    report(context, "usage", "there is no command '" + arguments[0] + "'; --help shows what there is");
+    return app::kExitUsage;
+  }
   std::reverse(arguments.begin(), arguments.end());  // the parser takes them from the back
   try {
     app.parse(std::move(arguments));

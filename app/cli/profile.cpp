@@ -58,6 +58,10 @@ Found find_traces(const ProfileArguments& options, const std::string& choice) {
     if (wide != found.traces.end()) std::rotate(found.traces.begin(), wide, wide + 1);
     return found;
   }
+  std::error_code none;
+  if (const auto status = std::filesystem::status(choice, none);
+      std::filesystem::exists(status) && !std::filesystem::is_directory(status))
+    throw Error("trace", formats::display_name(choice) + ": this is a pipe or a device; name a file");
   const auto store = results::Store::open(database_path(options.database), results::OpenMode::kReadOnly);
   const auto captured = find_captured(store, choice);
   found.traces = app::read_captures(store, captured);

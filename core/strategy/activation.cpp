@@ -28,7 +28,48 @@ constexpr std::array kActivations = {
                [](at::Tensor& x) { at::sin_(x); }},
     Activation{"cos", "aten.cos.default", "", [](const at::Tensor& x) { return at::cos(x); },
                [](at::Tensor& x) { at::cos_(x); }},
+    Activation{"relu6",
+               "aten.hardtanh.default",
+               "",
+               [](const at::Tensor& x) { return at::hardtanh(x, 0, 6); },
+               [](at::Tensor& x) { at::hardtanh_(x, 0, 6); },
+               {0.0, 6.0}},
+    Activation{"relu6", "aten.relu6.default", "", [](const at::Tensor& x) { return at::hardtanh(x, 0, 6); },
+               [](at::Tensor& x) { at::hardtanh_(x, 0, 6); }},
+    Activation{"hardswish", "aten.hardswish.default", "",
+               [](const at::Tensor& x) { return at::hardswish(x); },
+               [](at::Tensor& x) { at::hardswish_(x); }},
+    Activation{"hardsigmoid", "aten.hardsigmoid.default", "",
+               [](const at::Tensor& x) { return at::hardsigmoid(x); },
+               [](at::Tensor& x) { at::hardsigmoid_(x); }},
+    Activation{"leaky_relu 0.01",
+               "aten.leaky_relu.default",
+               "",
+               [](const at::Tensor& x) { return at::leaky_relu(x, 0.01); },
+               [](at::Tensor& x) { at::leaky_relu_(x, 0.01); },
+               {0.01}},
+    Activation{"leaky_relu 0.1",
+               "aten.leaky_relu.default",
+               "",
+               [](const at::Tensor& x) { return at::leaky_relu(x, 0.1); },
+               [](at::Tensor& x) { at::leaky_relu_(x, 0.1); },
+               {0.1}},
+    Activation{"leaky_relu 0.2",
+               "aten.leaky_relu.default",
+               "",
+               [](const at::Tensor& x) { return at::leaky_relu(x, 0.2); },
+               [](at::Tensor& x) { at::leaky_relu_(x, 0.2); },
+               {0.2}},
 };
+
+bool has_arguments(const Node& node, const Activation& one) {
+  if (!one.approximate.empty() && node.arguments.at(1) != Argument{std::string(one.approximate)})
+    return false;
+  for (std::size_t i = 0; i < one.numbers.size(); ++i) {
+    if (one.numbers[i] && node.arguments.at(i + 1).number() != one.numbers[i]) return false;
+  }
+  return true;
+}
 
 struct Joined {
   std::string_view layer, both;
@@ -113,8 +154,7 @@ const Activation& activation(std::string_view name) {
 
 const Activation* activation_of(const Node& node) {
   const auto found = std::find_if(kActivations.begin(), kActivations.end(), [&](const Activation& one) {
-    return one.op == node.op &&
-           (one.approximate.empty() || node.arguments.at(1) == Argument{std::string(one.approximate)});
+    return one.op == node.op && has_arguments(node, one);
   });
   return found == kActivations.end() ? nullptr : &*found;
 }

@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,11 +17,12 @@ namespace wide {
 inline constexpr std::string_view kLinearActivation = "wide.linear_activation.default";
 
 struct Activation {
-  std::string_view name;                     ///< the operator's argument: "gelu_tanh"
-  std::string_view op;                       ///< as it stands in graphs: "aten.gelu.default"
-  std::string_view approximate;              ///< of gelu: its argument; else empty
-  at::Tensor (*apply)(const at::Tensor& x);  ///< a new tensor
-  void (*apply_in_place)(at::Tensor& x);     ///< not where autograd watches
+  std::string_view name;                              ///< the operator's argument: "gelu_tanh"
+  std::string_view op;                                ///< as it stands in graphs: "aten.gelu.default"
+  std::string_view approximate;                       ///< of gelu: its argument; else empty
+  at::Tensor (*apply)(const at::Tensor& x);           ///< a new tensor
+  void (*apply_in_place)(at::Tensor& x);              ///< not where autograd watches
+  std::array<std::optional<double>, 2> numbers = {};  ///< what its arguments must be
 };
 
 /// By name; asserts that there is one.

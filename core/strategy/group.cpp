@@ -97,8 +97,8 @@ std::optional<GroupStep> power(const Node& node) {
 }
 
 std::optional<GroupStep> step_of(const Node& node) {
-  if (const auto* activation = activation_of(node)) return GroupStep{activation->name, {node.arguments[0]}};
   if (node.op == "aten.pow.Tensor_Scalar") return power(node);
+  if (node.op == "aten.relu6.default") return GroupStep{"clamp", {node.arguments[0], {0.0}, {6.0}}};
   for (const auto& rule : rules()) {
     if (rule.op != node.op || !has_factor_of_one(node, rule.factor)) continue;
     GroupStep step{rule.function, {}};
@@ -109,6 +109,7 @@ std::optional<GroupStep> step_of(const Node& node) {
     }
     return step;
   }
+  if (const auto* activation = activation_of(node)) return GroupStep{activation->name, {node.arguments[0]}};
   return std::nullopt;
 }
 

@@ -40,6 +40,27 @@ WIDE_CLONES void sigmoid_all(const float* x, float* y, std::int64_t count) {
 WIDE_CLONES void tanh_all(const float* x, float* y, std::int64_t count) {
   WIDE_IN_PLACE for (std::int64_t i = 0; i < count; ++i) y[i] = tanh_of(x[i]);
 }
+WIDE_CLONES void relu6_all(const float* x, float* y, std::int64_t count) {
+  WIDE_IN_PLACE for (std::int64_t i = 0; i < count; ++i) y[i] = at_most(at_least(x[i], 0.0F), 6.0F);
+}
+WIDE_CLONES void hardswish_all(const float* x, float* y, std::int64_t count) {
+  WIDE_IN_PLACE for (std::int64_t i = 0; i < count; ++i) y[i] = x[i] * up_to_six(x[i]) / 6.0F;
+}
+WIDE_CLONES void hardsigmoid_all(const float* x, float* y, std::int64_t count) {
+  WIDE_IN_PLACE for (std::int64_t i = 0; i < count; ++i) y[i] = up_to_six(x[i]) / 6.0F;
+}
+[[gnu::always_inline]] inline float leaky(float x, float slope) {
+  return x > 0 ? x : x * slope;
+}
+WIDE_CLONES void leaky_relu_1_all(const float* x, float* y, std::int64_t count) {
+  WIDE_IN_PLACE for (std::int64_t i = 0; i < count; ++i) y[i] = leaky(x[i], 0.01F);
+}
+WIDE_CLONES void leaky_relu_10_all(const float* x, float* y, std::int64_t count) {
+  WIDE_IN_PLACE for (std::int64_t i = 0; i < count; ++i) y[i] = leaky(x[i], 0.1F);
+}
+WIDE_CLONES void leaky_relu_20_all(const float* x, float* y, std::int64_t count) {
+  WIDE_IN_PLACE for (std::int64_t i = 0; i < count; ++i) y[i] = leaky(x[i], 0.2F);
+}
 
 constexpr std::int64_t kBlock = 256;
 using Block = std::array<float, kBlock>;
@@ -77,10 +98,20 @@ struct Named {
   std::string_view name;
   RowFunction function;
 };
-constexpr std::array kFunctions = {
-    Named{"relu", relu_all}, Named{"gelu", gelu_all},       Named{"gelu_tanh", gelu_tanh_all},
-    Named{"silu", silu_all}, Named{"sigmoid", sigmoid_all}, Named{"tanh", tanh_all},
-    Named{"sin", sin_all},   Named{"cos", cos_all}};
+constexpr std::array kFunctions = {Named{"relu", relu_all},
+                                   Named{"gelu", gelu_all},
+                                   Named{"gelu_tanh", gelu_tanh_all},
+                                   Named{"silu", silu_all},
+                                   Named{"sigmoid", sigmoid_all},
+                                   Named{"tanh", tanh_all},
+                                   Named{"sin", sin_all},
+                                   Named{"cos", cos_all},
+                                   Named{"relu6", relu6_all},
+                                   Named{"hardswish", hardswish_all},
+                                   Named{"hardsigmoid", hardsigmoid_all},
+                                   Named{"leaky_relu 0.01", leaky_relu_1_all},
+                                   Named{"leaky_relu 0.1", leaky_relu_10_all},
+                                   Named{"leaky_relu 0.2", leaky_relu_20_all}};
 
 void run(RowFunction function, const float* x, float* y, std::int64_t count) {
   RECORD_FUNCTION("wide::activation", std::vector<c10::IValue>());

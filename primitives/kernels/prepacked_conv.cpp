@@ -4,10 +4,15 @@
 #include <ATen/Context.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <limits>
+#include <mutex>
 #include <optional>
 
 #include "core/aten/pages.h"
+#include "core/strategy/activation.h"
 
 // libtorch has them, and no header of its packages: another one may lack them.
 namespace at::native {
@@ -49,6 +54,39 @@ struct Packed {
   char* data;
   std::size_t bytes;
 };
+
+struct Named {
+  std::string_view activation;
+  Epilogue epilogue;
+};
+// Not those with exp in them: our own loops over what was stored are faster than oneDNN's code.
+constexpr std::array kEpilogues = {
+    Named{"relu", {"relu", {}}},
+    Named{"hardswish", {"hardswish", {}}},
+    Named{"hardsigmoid", {"hardsigmoid", {}}},
+    Named{"leaky_relu 0.01", {"leaky_relu", 0.01}},
+    Named{"leaky_relu 0.1", {"leaky_relu", 0.1}},
+    Named{"leaky_relu 0.2", {"leaky_relu", 0.2}},
+};
+
+// Of every kind of number, by a convolution with one channel and by one with many.
+bool is_the_activation(const Named& one) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto sizes = at::exp2(at::linspace(-140, 126, 1000, at::kFloat));
+  const auto numbers =
+      at::cat({at::linspace(-20, 20, 1001, at::kFloat), sizes, -sizes,
+               at::tensor({0.0F, -0.0F, kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()})});
+  for (const std::int64_t channels : {1, 32}) {
+    auto x = at::zeros({1, channels, 1, numbers.numel()});
+    x.select(1, 0).copy_(numbers);
+    const ConvolutionSizes convolution{{1, 1}, {0, 0}, {1, 1}, {}, 1, false};
+    const auto packed = prepack(convolution, at::ones({32, channels, 1, 1}), x.sizes().vec());
+    const auto wanted = activation(one.activation).apply(prepacked_conv(convolution, x, packed, {}));
+    const auto got = prepacked_conv(convolution, x, packed, {}, one.epilogue);
+    if (!at::allclose(got, wanted, 1e-6, 1e-6, /*equal_nan=*/true)) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -117,17 +155,29 @@ at::Tensor prepack(const ConvolutionSizes& sizes, const at::Tensor& w,
   return run.call(w, padding, stride, dilation, groups, input);
 }
 
+const Epilogue* epilogue_of(std::string_view activation) {
+  static std::array<std::once_flag, kEpilogues.size()> asked;
+  static std::array<bool, kEpilogues.size()> right = {};
+  const auto found = std::ranges::find(kEpilogues, activation, &Named::activation);
+  if (found == kEpilogues.end()) return nullptr;
+  const auto i = static_cast<std::size_t>(found - kEpilogues.begin());
+  std::call_once(asked[i], [&] { right[i] = is_the_activation(*found); });
+  return right[i] ? &found->epilogue : nullptr;
+}
+
 at::Tensor prepacked_conv(const ConvolutionSizes& sizes, const at::Tensor& x, const at::Tensor& packed,
-                          const at::Tensor& bias) {
+                          const at::Tensor& bias, const Epilogue& epilogue) {
   const auto& [stride, padding, dilation, output_padding, groups, transposed] = sizes;
   const auto added = bias.defined() ? Bias(bias) : std::nullopt;
+  Scalars numbers;
+  if (epilogue.number) numbers.push_back(at::Scalar(*epilogue.number));
   if (transposed) {
     static const auto run = operator_called<RunTransposed>(kRunTransposed);
-    return run.call(x, packed, added, padding, output_padding, stride, dilation, groups, "none", Scalars(),
-                    "");
+    return run.call(x, packed, added, padding, output_padding, stride, dilation, groups, epilogue.name,
+                    numbers, "");
   }
   static const auto run = operator_called<Run>(kRun);
-  return run.call(x, packed, added, padding, stride, dilation, groups, "none", Scalars(), "");
+  return run.call(x, packed, added, padding, stride, dilation, groups, epilogue.name, numbers, "");
 }
 
 }  // namespace wide::kernels

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace wide::kernels {
@@ -37,9 +39,19 @@ at::Tensor prepack_members(const ConvolutionSizes& sizes, std::int64_t members,
                            const std::function<at::Tensor(std::int64_t)>& weights_of,
                            const std::vector<std::int64_t>& input);
 
-/// conv(x, w) + bias: x [B, Ci, …], images or volumes, of the shape told; `packed` by prepack(); bias [Co] or
-/// undefined. The result has channels innermost. Not differentiable.
+/// What oneDNN does to each result before it is stored, as libtorch's operators take it.
+struct Epilogue {
+  std::string_view name = "none";
+  std::optional<double> number;  ///< the slope of leaky_relu
+};
+
+/// The activation of that name (core/strategy/activation.h) as an epilogue; nullptr where oneDNN has none, or
+/// gives other numbers for it on this processor: its relu makes 0 of NaN.
+const Epilogue* epilogue_of(std::string_view activation);
+
+/// conv(x, w) + bias, then `epilogue`: x [B, Ci, …], images or volumes, of the shape told; `packed` by
+/// prepack(); bias [Co] or undefined. The result has channels innermost. Not differentiable.
 at::Tensor prepacked_conv(const ConvolutionSizes& sizes, const at::Tensor& x, const at::Tensor& packed,
-                          const at::Tensor& bias);
+                          const at::Tensor& bias, const Epilogue& epilogue = {});
 
 }  // namespace wide::kernels

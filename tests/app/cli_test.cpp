@@ -43,6 +43,9 @@ TEST_F(Cli, EveryCommandHasHelpWithExamples) {
 
 TEST_F(Cli, CommandsOfLaterVersionsAreAbsent) {
   for (const auto* name : {"compare", "gate", "trace2", "nonsense"}) EXPECT_EQ(run({name}).code, 2) << name;
+  const auto ran = run({"nonsense", "--json"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("no command 'nonsense'"));
 }
 
 TEST_F(Cli, UsageErrorsAreOneLineAndCode2) {

@@ -69,6 +69,13 @@ TEST(Fuse, EveryActivationJoinsTheLayerAndComputesTheSame) {
       {"aten.tanh.default", {}},
       {"aten.sin.default", {}},
       {"aten.cos.default", {}},
+      {"aten.hardtanh.default", {{0.0}, {6.0}}},
+      {"aten.relu6.default", {}},
+      {"aten.hardswish.default", {}},
+      {"aten.hardsigmoid.default", {}},
+      {"aten.leaky_relu.default", {{0.01}}},
+      {"aten.leaky_relu.default", {{0.1}}},
+      {"aten.leaky_relu.default", {{0.2}}},
   };
   for (const auto& [op, more] : kAll) {
     SCOPED_TRACE(op);

@@ -80,7 +80,8 @@ TEST(Activate, IsAtensOverTheWholeRange) {
       at::cat({small, wide, -wide,
                at::tensor({std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
                            std::numeric_limits<float>::quiet_NaN(), 0.0F, -0.0F})});
-  for (const auto* name : {"relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"}) {
+  for (const auto* name : {"relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh", "relu6", "hardswish",
+                           "hardsigmoid", "leaky_relu 0.01", "leaky_relu 0.1", "leaky_relu 0.2"}) {
     SCOPED_TRACE(name);
     const auto y = apply(row_function(name), x), atens = activation(name).apply(x);
     EXPECT_TRUE(at::equal(y.isnan(), atens.isnan()));

@@ -1,4 +1,4 @@
-// Weights packed member by member are what packing them all at once gives.
+// Weights packed member by member are what packing them all at once gives; epilogues are ATen's activations.
 #include <ATen/ATen.h>
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/strategy/activation.h"
 #include "primitives/kernels/prepacked_conv.h"
 
 namespace wide::kernels {
@@ -55,6 +56,33 @@ TEST(PrepackedConv, MembersOneByOneAreTheWhole) {
       const auto x = at::randn(input);
       const auto expected = prepacked_conv(sizes, x, prepack(sizes, at::cat(each), input), {});
       EXPECT_TRUE(at::allclose(prepacked_conv(sizes, x, packed, {}), expected, 0, 0, /*equal_nan=*/true));
+    }
+  }
+}
+
+// Where oneDNN's own differs, as its relu does for NaN, there is no epilogue.
+TEST(PrepackedConv, AnEpilogueIsTheActivationOfEveryNumber) {
+  if (!prepacking_refusal(false).empty() || !prepacking_refusal(true).empty())
+    GTEST_SKIP() << "this libtorch packs no weights";
+  const c10::InferenceMode guard;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto odd = at::tensor(
+      {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity, 1e30F, -1e30F, 3e38F, 1e-40F, -0.0F});
+  for (const auto& layer : kLayers) {
+    const std::vector<std::int64_t> ones(layer.weight.size() - 2, 1);
+    ConvolutionSizes sizes{ones, ones, ones, {}, layer.groups, layer.transposed};
+    if (layer.transposed) sizes.output_padding.assign(ones.size(), 0);
+    const auto packed = prepack(sizes, at::randn(layer.weight), layer.input);
+    auto x = 8 * at::randn(layer.input);
+    x.flatten().slice(0, 0, -1, x.numel() / odd.numel()).slice(0, 0, odd.numel()).copy_(odd);
+    const auto y = prepacked_conv(sizes, x, packed, {});
+    for (const auto* name : {"relu", "relu6", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh", "hardswish",
+                             "hardsigmoid", "leaky_relu 0.01", "leaky_relu 0.1", "leaky_relu 0.2"}) {
+      SCOPED_TRACE(layer.name + ", " + name);
+      const auto* epilogue = epilogue_of(name);
+      if (epilogue == nullptr) continue;
+      const auto got = prepacked_conv(sizes, x, packed, {}, *epilogue);
+      EXPECT_TRUE(at::allclose(got, activation(name).apply(y), 1e-6, 1e-6, /*equal_nan=*/true));
     }
   }
 }
