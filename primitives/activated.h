@@ -11,19 +11,25 @@
 
 namespace wide {
 
+/// `after` of `y`, which nobody else holds and autograd does not watch.
+inline void activate_in_place(const Activation& after, at::Tensor& y) {
+  const auto own = kernels::row_function(after.name);
+  if (own && y.is_cpu() && y.scalar_type() == at::kFloat && y.is_non_overlapping_and_dense()) {
+    kernels::apply_in_place(own, y);
+  } else {
+    after.apply_in_place(y);
+  }
+}
+
 /// `product`, and then `after` of its only result, in place; without an activation `product` itself.
 inline Kernel activated(const Activation* after, Kernel product) {
   if (after == nullptr) return product;
-  const auto own = kernels::row_function(after->name);
   return [=](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     product(in, out);
-    auto& y = out[0];
     if (wants_gradients(in)) {
-      y = after->apply(y);
-    } else if (own && y.is_cpu() && y.scalar_type() == at::kFloat && y.is_non_overlapping_and_dense()) {
-      kernels::apply_in_place(own, y);
+      out[0] = after->apply(out[0]);
     } else {
-      after->apply_in_place(y);
+      activate_in_place(*after, out[0]);
     }
   };
 }

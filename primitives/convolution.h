@@ -9,6 +9,7 @@
 #include "core/strategy/shared_constants.h"
 #include "primitives/activated.h"
 #include "primitives/kernels/prepacked_conv.h"
+#include "primitives/kernels/within.h"
 #include "primitives/support.h"
 
 namespace wide::convolution {
@@ -80,6 +81,8 @@ inline at::Tensor add_bias(at::Tensor y, const at::Tensor& bias) {
   return y.add_(bias.reshape(shape));
 }
 
+inline constexpr float kFarFromOverflow = 1e38F;
+
 /// Which tensors a convolution from prepacked weights has.
 enum class Prepacked {
   kPacked,  ///< members' channels side by side, N groups
@@ -92,10 +95,29 @@ inline Prepacked prepacked_form(const Call& call) {
   return is_mapped(call, kX) ? Prepacked::kPacked : Prepacked::kDense;
 }
 
-/// The activation of `call` as oneDNN's own; nullptr: there is none, or ours comes afterwards.
+/// The activation of `call` as oneDNN's own; nullptr: there is none, or ours comes afterwards. One that loses
+/// NaN wants a look at the input before, for which that must not be the larger part.
 inline const kernels::Epilogue* epilogue_in(const Call& call) {
   const auto* after = activation_in(call.node);
-  return after ? kernels::epilogue_of(after->name) : nullptr;
+  const auto* epilogue = after ? kernels::epilogue_of(after->name) : nullptr;
+  if (!epilogue || !epilogue->loses_nan) return epilogue;
+  const auto* x = call.operand_at(kX);
+  const auto read = x->type.elements() * (x->mapped ? call.members : 1);
+  const bool small = read <= call.results[0].elements() * call.members;
+  return small && call.operand_at(kW)->fixed ? epilogue : nullptr;
+}
+
+/// The largest size of inputs for which no sum of products with `weights` overflows; 0: there is none.
+inline float largest_input(const ConstantPart& weights, bool mapped) {
+  double most = 0;  // of all weights of a member together, which no sum exceeds
+  const auto count = mapped ? weights.sizes()[0] : 1;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto w = mapped ? weights.member(i) : weights.tensor();
+    const auto sum = at::linalg_vector_norm(w, 1).item<double>();
+    if (!std::isfinite(sum)) return 0;
+    most = std::max(most, sum);
+  }
+  return static_cast<float>(kFarFromOverflow / (most + 1));
 }
 
 /// By oneDNN, from weights in its own order, channels innermost; or why not.
@@ -116,7 +138,11 @@ inline Answer ask_prepacked(const Call& call, bool transposed, double flops) {
                                         : packed_offer(call, Layout::kPackedLast, flops);
   if (form == Prepacked::kDense) one.operands[*call.operand_of(kX)] = Layout::kShared;
   if (form != Prepacked::kFolded) one.operands[*call.operand_of(kW)] = Layout::kFront;
-  one.cost = kernel_cost(total_bytes(call), 0.9 * flops) + (epilogue_in(call) ? 0 : activation_cost(call));
+  const auto* epilogue = epilogue_in(call);
+  one.cost =
+      kernel_cost(total_bytes(call), 0.9 * flops) + (!epilogue             ? activation_cost(call)
+                                                     : epilogue->loses_nan ? 0.5 * activation_cost(call)
+                                                                           : 0);
   return offer(std::move(one));
 }
 
@@ -158,7 +184,14 @@ inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::C
                               input);
     });
   }
+  const auto* after = activation_in(call.node);
   const auto* epilogue = epilogue_in(call);
+  float limit = 0;
+  if (epilogue && epilogue->loses_nan) {
+    const auto& constant = call.operand_at(kW)->constant;
+    if (constant.defined()) limit = largest_input(constant, is_mapped(call, kW));
+    if (limit == 0) epilogue = nullptr;
+  }
   const auto run = [=, call = without_constants(call)](std::span<const at::Tensor> in,
                                                        std::span<at::Tensor> out) {
     const auto bias = call.operand_of(kBias) ? in[*call.operand_of(kBias)] : at::Tensor();
@@ -167,9 +200,13 @@ inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::C
       return kernels::prepack(sizes, is_mapped(call, kW) ? w.flatten(0, 1) : w, input);
     };
     const auto packed = ready.defined() ? ready : pack_now(in[*call.operand_of(kW)]);
-    out[0] = kernels::prepacked_conv(sizes, given, packed, bias, epilogue ? *epilogue : kernels::Epilogue());
+    const bool joined =
+        epilogue && (limit == 0 || (kernels::all_within(given, limit) &&
+                                    (!bias.defined() || kernels::all_within(bias, kFarFromOverflow))));
+    out[0] = kernels::prepacked_conv(sizes, given, packed, bias, joined ? *epilogue : kernels::Epilogue());
+    if (after && !joined) activate_in_place(*after, out[0]);
   };
-  return activated(epilogue ? nullptr : activation_in(call.node), keep_promises(call, offer, run));
+  return keep_promises(call, offer, run);
 }
 
 inline std::vector<std::size_t> weight_of(const Call& call) {

@@ -4,7 +4,6 @@
 #include <ATen/Context.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
@@ -58,24 +57,23 @@ struct Packed {
 struct Named {
   std::string_view activation;
   Epilogue epilogue;
+  std::once_flag asked = {};
+  bool there = false;  ///< once asked
 };
 // Not those with exp in them: our own loops over what was stored are faster than oneDNN's code.
-constexpr std::array kEpilogues = {
-    Named{"relu", {"relu", {}}},
-    Named{"hardswish", {"hardswish", {}}},
-    Named{"hardsigmoid", {"hardsigmoid", {}}},
-    Named{"leaky_relu 0.01", {"leaky_relu", 0.01}},
-    Named{"leaky_relu 0.1", {"leaky_relu", 0.1}},
-    Named{"leaky_relu 0.2", {"leaky_relu", 0.2}},
-};
+std::array<Named, 7>& epilogues() {
+  static std::array<Named, 7> all = {Named{"relu", {"relu", {}}},
+                                     Named{"relu6", {"hardtanh", {0, 6}}},
+                                     Named{"hardswish", {"hardswish", {}}},
+                                     Named{"hardsigmoid", {"hardsigmoid", {}}},
+                                     Named{"leaky_relu 0.01", {"leaky_relu", {0.01}}},
+                                     Named{"leaky_relu 0.1", {"leaky_relu", {0.1}}},
+                                     Named{"leaky_relu 0.2", {"leaky_relu", {0.2}}}};
+  return all;
+}
 
-// Of every kind of number, by a convolution with one channel and by one with many.
-bool is_the_activation(const Named& one) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const auto sizes = at::exp2(at::linspace(-140, 126, 1000, at::kFloat));
-  const auto numbers =
-      at::cat({at::linspace(-20, 20, 1001, at::kFloat), sizes, -sizes,
-               at::tensor({0.0F, -0.0F, kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()})});
+// Asked with one channel and with many, which are different code.
+bool computes(const Named& one, const at::Tensor& numbers) {
   for (const std::int64_t channels : {1, 32}) {
     auto x = at::zeros({1, channels, 1, numbers.numel()});
     x.select(1, 0).copy_(numbers);
@@ -86,6 +84,17 @@ bool is_the_activation(const Named& one) {
     if (!at::allclose(got, wanted, 1e-6, 1e-6, /*equal_nan=*/true)) return false;
   }
   return true;
+}
+
+// What it computes on this processor.
+void ask(Named& one) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto sizes = at::exp2(at::linspace(-140, 126, 1000, at::kFloat));
+  const auto finite =
+      at::cat({at::linspace(-20, 20, 1001, at::kFloat), sizes, -sizes, at::tensor({0.0F, -0.0F})});
+  const auto odd = at::tensor({kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()});
+  one.there = computes(one, finite);
+  one.epilogue.loses_nan = one.there && !computes(one, odd);
 }
 
 }  // namespace
@@ -156,13 +165,12 @@ at::Tensor prepack(const ConvolutionSizes& sizes, const at::Tensor& w,
 }
 
 const Epilogue* epilogue_of(std::string_view activation) {
-  static std::array<std::once_flag, kEpilogues.size()> asked;
-  static std::array<bool, kEpilogues.size()> right = {};
-  const auto found = std::ranges::find(kEpilogues, activation, &Named::activation);
-  if (found == kEpilogues.end()) return nullptr;
-  const auto i = static_cast<std::size_t>(found - kEpilogues.begin());
-  std::call_once(asked[i], [&] { right[i] = is_the_activation(*found); });
-  return right[i] ? &found->epilogue : nullptr;
+  for (auto& one : epilogues()) {
+    if (one.activation != activation) continue;
+    std::call_once(one.asked, ask, one);
+    return one.there ? &one.epilogue : nullptr;
+  }
+  return nullptr;
 }
 
 at::Tensor prepacked_conv(const ConvolutionSizes& sizes, const at::Tensor& x, const at::Tensor& packed,
@@ -170,7 +178,7 @@ at::Tensor prepacked_conv(const ConvolutionSizes& sizes, const at::Tensor& x, co
   const auto& [stride, padding, dilation, output_padding, groups, transposed] = sizes;
   const auto added = bias.defined() ? Bias(bias) : std::nullopt;
   Scalars numbers;
-  if (epilogue.number) numbers.push_back(at::Scalar(*epilogue.number));
+  for (const auto number : epilogue.numbers) numbers.push_back(at::Scalar(number));
   if (transposed) {
     static const auto run = operator_called<RunTransposed>(kRunTransposed);
     return run.call(x, packed, added, padding, output_padding, stride, dilation, groups, epilogue.name,

@@ -42,11 +42,12 @@ at::Tensor prepack_members(const ConvolutionSizes& sizes, std::int64_t members,
 /// What oneDNN does to each result before it is stored, as libtorch's operators take it.
 struct Epilogue {
   std::string_view name = "none";
-  std::optional<double> number;  ///< the slope of leaky_relu
+  std::vector<double> numbers;
+  bool loses_nan = false;  ///< makes a number of NaN: the activation of finite numbers only
 };
 
 /// The activation of that name (core/strategy/activation.h) as an epilogue; nullptr where oneDNN has none, or
-/// gives other numbers for it on this processor: its relu makes 0 of NaN.
+/// computes another function on this processor.
 const Epilogue* epilogue_of(std::string_view activation);
 
 /// conv(x, w) + bias, then `epilogue`: x [B, Ci, …], images or volumes, of the shape told; `packed` by

@@ -128,6 +128,25 @@ class Forms(unittest.TestCase):
                     for got, *expected in zip(widebench.compile(modules, x, config=FAST, mode=mode)(x), *(module(x) for module in modules)):
                         torch.testing.assert_close(got, torch.stack(expected).detach(), rtol=0, atol=0, equal_nan=True)
 
+    def test_odd_numbers_before_activations_of_convolutions(self):
+        """oneDNN's own relu makes 0 of NaN: in inputs, weights and biases, and of what overflows."""
+        nan, inf = float("nan"), float("inf")
+        odd = torch.randn(2, 4, 6, 6)
+        odd[0, 1, 2, 3], odd[1, 0, 0, 0], odd[1, 2, 5, 5] = nan, inf, -inf
+        for activation in (torch.nn.ReLU(), torch.nn.ReLU6(), torch.nn.Hardswish(), torch.nn.LeakyReLU(0.1)):
+            for spoilt in ("", "weight", "bias", "large"):
+                modules = [torch.nn.Sequential(torch.nn.Conv2d(4, 8, 3, padding=1), activation) for _ in range(3)]
+                with torch.no_grad():
+                    if spoilt == "large":
+                        modules[1][0].weight.mul_(1e38)
+                    elif spoilt:
+                        getattr(modules[1][0], spoilt).view(-1)[3] = nan
+                    for strategy in ("auto", "prepacked"):
+                        wide = widebench.compile(modules, torch.randn(2, 4, 6, 6), config=widebench.Config(tuning="estimate", mode="default", strategy=strategy))
+                        for x in (torch.randn(2, 4, 6, 6), odd, 1e30 * torch.randn(2, 4, 6, 6)):
+                            expected = torch.stack([module(x) for module in modules])
+                            torch.testing.assert_close(wide(x), expected, rtol=1e-4, atol=1e-4, equal_nan=True)
+
     def test_odd_forms_of_operators(self):
         """What a hostile reader of the strategies found: each computes what the modules do, in every mode and by the chosen strategy."""
         functional = torch.nn.functional
