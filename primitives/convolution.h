@@ -1,6 +1,8 @@
 #pragma once
 // What convolutions and their transposes share: operands, layouts, costs.
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -81,8 +83,6 @@ inline at::Tensor add_bias(at::Tensor y, const at::Tensor& bias) {
   return y.add_(bias.reshape(shape));
 }
 
-inline constexpr float kFarFromOverflow = 1e38F;
-
 /// Which tensors a convolution from prepacked weights has.
 enum class Prepacked {
   kPacked,  ///< members' channels side by side, N groups
@@ -95,29 +95,30 @@ inline Prepacked prepacked_form(const Call& call) {
   return is_mapped(call, kX) ? Prepacked::kPacked : Prepacked::kDense;
 }
 
-/// The activation of `call` as oneDNN's own; nullptr: there is none, or ours comes afterwards. One that loses
-/// NaN wants a look at the input before, for which that must not be the larger part.
+/// The activation of `call` as oneDNN's own; nullptr: there is none, or ours comes afterwards. Where results
+/// must be far from overflow, inputs are looked at before: not worth it where they are more numbers than
+/// results.
 inline const kernels::Epilogue* epilogue_in(const Call& call) {
   const auto* after = activation_in(call.node);
   const auto* epilogue = after ? kernels::epilogue_of(after->name) : nullptr;
-  if (!epilogue || !epilogue->loses_nan) return epilogue;
+  if (!epilogue || !epilogue->far_from_overflow) return epilogue;
   const auto* x = call.operand_at(kX);
   const auto read = x->type.elements() * (x->mapped ? call.members : 1);
-  const bool small = read <= call.results[0].elements() * call.members;
-  return small && call.operand_at(kW)->fixed ? epilogue : nullptr;
+  const bool fewer = read <= call.results[0].elements() * call.members;
+  return fewer && call.operand_at(kW)->fixed ? epilogue : nullptr;
 }
 
-/// The largest size of inputs for which no sum of products with `weights` overflows; 0: there is none.
-inline float largest_input(const ConstantPart& weights, bool mapped) {
+/// The size up to which inputs keep all sums of products with `weights`, [N, …] where `mapped`, within
+/// kFarFromOverflow; 0 where weights are not finite.
+inline at::Tensor largest_input(const ConstantPart& weights, bool mapped) {
   double most = 0;  // of all weights of a member together, which no sum exceeds
-  const auto count = mapped ? weights.sizes()[0] : 1;
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (std::int64_t i = 0; i < (mapped ? weights.sizes()[0] : 1); ++i) {
     const auto w = mapped ? weights.member(i) : weights.tensor();
     const auto sum = at::linalg_vector_norm(w, 1).item<double>();
-    if (!std::isfinite(sum)) return 0;
+    if (!std::isfinite(sum)) return at::zeros({}, at::kFloat);
     most = std::max(most, sum);
   }
-  return static_cast<float>(kFarFromOverflow / (most + 1));
+  return at::full({}, kernels::kFarFromOverflow / (most + 1), at::kFloat);
 }
 
 /// By oneDNN, from weights in its own order, channels innermost; or why not.
@@ -139,10 +140,10 @@ inline Answer ask_prepacked(const Call& call, bool transposed, double flops) {
   if (form == Prepacked::kDense) one.operands[*call.operand_of(kX)] = Layout::kShared;
   if (form != Prepacked::kFolded) one.operands[*call.operand_of(kW)] = Layout::kFront;
   const auto* epilogue = epilogue_in(call);
-  one.cost =
-      kernel_cost(total_bytes(call), 0.9 * flops) + (!epilogue             ? activation_cost(call)
-                                                     : epilogue->loses_nan ? 0.5 * activation_cost(call)
-                                                                           : 0);
+  one.cost = kernel_cost(total_bytes(call), 0.9 * flops) + (!epilogue ? activation_cost(call)
+                                                            : epilogue->far_from_overflow
+                                                                ? 0.5 * activation_cost(call)
+                                                                : 0);
   return offer(std::move(one));
 }
 
@@ -186,12 +187,13 @@ inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::C
   }
   const auto* after = activation_in(call.node);
   const auto* epilogue = epilogue_in(call);
-  float limit = 0;
-  if (epilogue && epilogue->loses_nan) {
-    const auto& constant = call.operand_at(kW)->constant;
-    if (constant.defined()) limit = largest_input(constant, is_mapped(call, kW));
-    if (limit == 0) epilogue = nullptr;
+  const bool looks = epilogue && epilogue->far_from_overflow;
+  float limit = 0;  // of inputs, where `looks`
+  if (const auto& constant = call.operand_at(kW)->constant; looks && constant.defined()) {
+    const auto find = [&] { return largest_input(constant, is_mapped(call, kW)); };
+    limit = shared_whole_constant(constant, "largest input", find).item<float>();
   }
+  if (looks && limit == 0) epilogue = nullptr;
   const auto run = [=, call = without_constants(call)](std::span<const at::Tensor> in,
                                                        std::span<at::Tensor> out) {
     const auto bias = call.operand_of(kBias) ? in[*call.operand_of(kBias)] : at::Tensor();
@@ -201,8 +203,8 @@ inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::C
     };
     const auto packed = ready.defined() ? ready : pack_now(in[*call.operand_of(kW)]);
     const bool joined =
-        epilogue && (limit == 0 || (kernels::all_within(given, limit) &&
-                                    (!bias.defined() || kernels::all_within(bias, kFarFromOverflow))));
+        epilogue && (!looks || (kernels::all_within(given, limit) &&
+                                (!bias.defined() || kernels::all_within(bias, kernels::kFarFromOverflow))));
     out[0] = kernels::prepacked_conv(sizes, given, packed, bias, joined ? *epilogue : kernels::Epilogue());
     if (after && !joined) activate_in_place(*after, out[0]);
   };

@@ -151,7 +151,7 @@ std::optional<at::ScalarType> type_of_one_member(const Call& call) {
   if (call.operands.size() < 2) return std::nullopt;
   const auto alone = result_type(false), computed = call.results[0].dtype;
   const bool own = computed != alone && computed != at::kBool;
-  // Products by a number and quotients of 16 bits take it as it is and round once (ATen's
+  // On the CPU products by a number and quotients of 16 bits take it as it is and round once (ATen's
   // BinaryOpsKernel.cpp); a number that stands first is rounded like others.
   constexpr std::array<std::string_view, 8> kProducts = {
       "aten.mul.Tensor",         "aten.multiply.Tensor",     "aten.div.Tensor",
@@ -162,7 +162,9 @@ std::optional<at::ScalarType> type_of_one_member(const Call& call) {
                            std::ranges::find(kProducts, call.node.op) != kProducts.end();
   // Whole quotients take several steps: all in float32 where one number divides, else each in 16 bits.
   const bool one_number = by.type.elements() == 1 && is_whole_quotient(call.node);
-  if (at::isReducedFloatingType(alone) && by.mapped && (rounds_once || one_number) && !own) return at::kFloat;
+  if (call.device.is_cpu() && at::isReducedFloatingType(alone) && by.mapped && (rounds_once || one_number) &&
+      !own)
+    return at::kFloat;
   return own || alone == result_type(true) ? std::nullopt : std::optional(alone);
 }
 

@@ -4,7 +4,9 @@
 #include <ATen/Context.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <mutex>
@@ -57,8 +59,8 @@ struct Packed {
 struct Named {
   std::string_view activation;
   Epilogue epilogue;
-  std::once_flag asked = {};
-  bool there = false;  ///< once asked
+  std::once_flag tried_out = {};
+  bool usable = false;  ///< once tried out
 };
 // Not those with exp in them: our own loops over what was stored are faster than oneDNN's code.
 std::array<Named, 7>& epilogues() {
@@ -72,13 +74,13 @@ std::array<Named, 7>& epilogues() {
   return all;
 }
 
-// Asked with one channel and with many, which are different code.
-bool computes(const Named& one, const at::Tensor& numbers) {
+// Tried with one channel and with many, which are different code.
+bool is_the_activation(const Named& one, const at::Tensor& numbers) {
   for (const std::int64_t channels : {1, 32}) {
-    auto x = at::zeros({1, channels, 1, numbers.numel()});
+    auto x = at::zeros({1, channels, 1, numbers.numel()}, at::kFloat);
     x.select(1, 0).copy_(numbers);
     const ConvolutionSizes convolution{{1, 1}, {0, 0}, {1, 1}, {}, 1, false};
-    const auto packed = prepack(convolution, at::ones({32, channels, 1, 1}), x.sizes().vec());
+    const auto packed = prepack(convolution, at::ones({32, channels, 1, 1}, at::kFloat), x.sizes().vec());
     const auto wanted = activation(one.activation).apply(prepacked_conv(convolution, x, packed, {}));
     const auto got = prepacked_conv(convolution, x, packed, {}, one.epilogue);
     if (!at::allclose(got, wanted, 1e-6, 1e-6, /*equal_nan=*/true)) return false;
@@ -86,15 +88,17 @@ bool computes(const Named& one, const at::Tensor& numbers) {
   return true;
 }
 
-// What it computes on this processor.
-void ask(Named& one) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const auto sizes = at::exp2(at::linspace(-140, 126, 1000, at::kFloat));
-  const auto finite =
-      at::cat({at::linspace(-20, 20, 1001, at::kFloat), sizes, -sizes, at::tensor({0.0F, -0.0F})});
-  const auto odd = at::tensor({kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()});
-  one.there = computes(one, finite);
-  one.epilogue.loses_nan = one.there && !computes(one, odd);
+// relu makes 0 of NaN; ATen's hardswish is infinite from 5.7e37 on.
+void try_out(Named& one) {
+  using Limits = std::numeric_limits<float>;
+  const auto options = at::TensorOptions(at::kFloat);
+  const auto sizes = at::exp2(at::linspace(-140, std::log2(kFarFromOverflow), 1000, options));
+  const auto near = at::cat({at::linspace(-20, 20, 1001, options), sizes, -sizes, at::zeros({1}, options)});
+  const auto far = at::tensor(
+      {Limits::max(), Limits::lowest(), Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN()},
+      options);
+  one.usable = is_the_activation(one, near);
+  one.epilogue.far_from_overflow = one.usable && !is_the_activation(one, far);
 }
 
 }  // namespace
@@ -165,12 +169,11 @@ at::Tensor prepack(const ConvolutionSizes& sizes, const at::Tensor& w,
 }
 
 const Epilogue* epilogue_of(std::string_view activation) {
-  for (auto& one : epilogues()) {
-    if (one.activation != activation) continue;
-    std::call_once(one.asked, ask, one);
-    return one.there ? &one.epilogue : nullptr;
-  }
-  return nullptr;
+  auto& all = epilogues();
+  const auto found = std::ranges::find(all, activation, &Named::activation);
+  if (found == all.end() || !prepacking_refusal(/*transposed=*/false).empty()) return nullptr;
+  std::call_once(found->tried_out, try_out, *found);
+  return found->usable ? &found->epilogue : nullptr;
 }
 
 at::Tensor prepacked_conv(const ConvolutionSizes& sizes, const at::Tensor& x, const at::Tensor& packed,

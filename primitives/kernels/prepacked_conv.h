@@ -39,11 +39,15 @@ at::Tensor prepack_members(const ConvolutionSizes& sizes, std::int64_t members,
                            const std::function<at::Tensor(std::int64_t)>& weights_of,
                            const std::vector<std::int64_t>& input);
 
+/// What a convolution and its bias may reach so that no sum on the way overflows, and every epilogue is
+/// exact.
+inline constexpr float kFarFromOverflow = 1e37F;
+
 /// What oneDNN does to each result before it is stored, as libtorch's operators take it.
 struct Epilogue {
   std::string_view name = "none";
   std::vector<double> numbers;
-  bool loses_nan = false;  ///< makes a number of NaN: the activation of finite numbers only
+  bool far_from_overflow = false;  ///< the activation of results up to kFarFromOverflow only, and not of NaN
 };
 
 /// The activation of that name (core/strategy/activation.h) as an epilogue; nullptr where oneDNN has none, or

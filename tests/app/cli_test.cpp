@@ -46,6 +46,7 @@ TEST_F(Cli, CommandsOfLaterVersionsAreAbsent) {
   const auto ran = run({"nonsense", "--json"});
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("no command 'nonsense'"));
+  EXPECT_EQ(json::parse(ran.out).at("error").at("stage"), "usage");
 }
 
 TEST_F(Cli, UsageErrorsAreOneLineAndCode2) {

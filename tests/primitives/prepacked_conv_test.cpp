@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/strategy/activation.h"
@@ -60,7 +61,7 @@ TEST(PrepackedConv, MembersOneByOneAreTheWhole) {
   }
 }
 
-// Those that lose NaN, as oneDNN's relu does, say so.
+// Those that are so only of finite numbers, as oneDNN's relu, say so.
 TEST(PrepackedConv, AnEpilogueIsTheActivation) {
   if (!prepacking_refusal(false).empty() || !prepacking_refusal(true).empty())
     GTEST_SKIP() << "this libtorch packs no weights";
@@ -80,10 +81,12 @@ TEST(PrepackedConv, AnEpilogueIsTheActivation) {
                              "hardsigmoid", "leaky_relu 0.01", "leaky_relu 0.1", "leaky_relu 0.2"}) {
       SCOPED_TRACE(layer.name + ", " + name);
       const auto* epilogue = epilogue_of(name);
+      const bool used = std::string_view(name).find("relu") != std::string_view::npos;  // and not with exp
+      EXPECT_TRUE(epilogue != nullptr || !used || !__builtin_cpu_supports("avx2"));
       if (epilogue == nullptr) continue;
       const auto got = prepacked_conv(sizes, x, packed, {}, *epilogue);
       auto same = at::isclose(got, activation(name).apply(y), 1e-6, 1e-6, /*equal_nan=*/true);
-      if (epilogue->loses_nan) same = same.logical_or(at::isfinite(y).logical_not());
+      if (epilogue->far_from_overflow) same = same.logical_or((y.abs() < kFarFromOverflow).logical_not());
       EXPECT_TRUE(same.all().item<bool>());
     }
   }

@@ -131,21 +131,48 @@ class Forms(unittest.TestCase):
     def test_odd_numbers_before_activations_of_convolutions(self):
         """oneDNN's own relu makes 0 of NaN: in inputs, weights and biases, and of what overflows."""
         nan, inf = float("nan"), float("inf")
-        odd = torch.randn(2, 4, 6, 6)
-        odd[0, 1, 2, 3], odd[1, 0, 0, 0], odd[1, 2, 5, 5] = nan, inf, -inf
+
+        def check(layer, activation, sizes, shared, spoilt):
+            modules = [torch.nn.Sequential(layer(), activation) for _ in range(3)]
+            if shared:  # the weights
+                for module in modules[1:]:
+                    module[0] = modules[0][0]
+            with torch.no_grad():
+                if spoilt == "large":
+                    modules[1][0].weight.mul_(1e38)
+                elif spoilt:
+                    getattr(modules[1][0], spoilt).view(-1)[3] = nan
+            x = torch.randn(3, *sizes) if shared else torch.randn(sizes)
+            odd = x.clone()
+            for i, number in enumerate((nan, inf, -inf)):
+                odd.view(-1)[37 * i + 5] = number
+            for strategy in ("auto", "prepacked"):
+                config = widebench.Config(tuning="estimate", mode="default", strategy=strategy)
+                wide = widebench.compile(modules, x[0] if shared else x, in_dims=0 if shared else None, config=config)
+                for given, size in ((x, 1), (odd, 1), (1e30 * x, 1e30), (3e36 * x, 3e36)):
+                    expected = torch.stack([module(given[i] if shared else given) for i, module in enumerate(modules)])
+                    torch.testing.assert_close(wide(given), expected, rtol=1e-4, atol=1e-4 * size, equal_nan=True)
+
+        images, volumes = (2, 4, 6, 6), (1, 4, 3, 4, 5)
+        plain, transposed = lambda: torch.nn.Conv2d(4, 8, 3, padding=1), lambda: torch.nn.ConvTranspose2d(4, 8, 2, stride=2)
         for activation in (torch.nn.ReLU(), torch.nn.ReLU6(), torch.nn.Hardswish(), torch.nn.LeakyReLU(0.1)):
             for spoilt in ("", "weight", "bias", "large"):
-                modules = [torch.nn.Sequential(torch.nn.Conv2d(4, 8, 3, padding=1), activation) for _ in range(3)]
-                with torch.no_grad():
-                    if spoilt == "large":
-                        modules[1][0].weight.mul_(1e38)
-                    elif spoilt:
-                        getattr(modules[1][0], spoilt).view(-1)[3] = nan
-                    for strategy in ("auto", "prepacked"):
-                        wide = widebench.compile(modules, torch.randn(2, 4, 6, 6), config=widebench.Config(tuning="estimate", mode="default", strategy=strategy))
-                        for x in (torch.randn(2, 4, 6, 6), odd, 1e30 * torch.randn(2, 4, 6, 6)):
-                            expected = torch.stack([module(x) for module in modules])
-                            torch.testing.assert_close(wide(x), expected, rtol=1e-4, atol=1e-4, equal_nan=True)
+                check(plain, activation, images, False, spoilt)
+            for layer, sizes in ((transposed, images), (lambda: torch.nn.Conv3d(4, 8, 3, padding=1), volumes)):
+                check(layer, activation, sizes, False, "")
+            for layer in (plain, transposed):
+                check(layer, activation, images, True, "bias")
+
+    def test_other_default_types(self):
+        """What is asked of a library once is asked in float32, whatever the default is."""
+        self.addCleanup(torch.set_default_dtype, torch.get_default_dtype())
+        for default in (torch.float64, torch.bfloat16):
+            torch.set_default_dtype(default)
+            for activation in (torch.nn.ReLU(), torch.nn.LeakyReLU(0.2)):
+                modules = [torch.nn.Sequential(torch.nn.Conv2d(4, 8, 3), activation).float() for _ in range(2)]
+                x = torch.randn(2, 4, 6, 6, dtype=torch.float32)
+                wide = widebench.compile(modules, x, config=widebench.Config(tuning="estimate", mode="default", strategy="prepacked"))
+                torch.testing.assert_close(wide(x), torch.stack([module(x) for module in modules]), rtol=1e-4, atol=1e-4)
 
     def test_odd_forms_of_operators(self):
         """What a hostile reader of the strategies found: each computes what the modules do, in every mode and by the chosen strategy."""
