@@ -14,6 +14,9 @@
 namespace wide::app {
 namespace {
 
+constexpr const char *kInputs = "inputs.safetensors", *kOutputs = "outputs.safetensors",
+                     *kDocument = "model.json";
+
 using Tensors = std::vector<std::pair<std::string, at::Tensor>>;
 
 Tensors input_tensors(const WideModel& model, std::span<const ModelInput> inputs) {
@@ -50,6 +53,10 @@ bool in_state_dict(const GraphInput& input) {
   return input.kind == InputKind::kParameter || (input.kind == InputKind::kBuffer && input.persistent);
 }
 
+std::string file_of(const Member& member) {
+  return member.name + ".safetensors";
+}
+
 // Tied weights may share memory; files keep each name's own bytes.
 template <class Wanted>
 std::string write_weights(const std::filesystem::path& folder, const Graph& graph, const Member& member,
@@ -58,7 +65,7 @@ std::string write_weights(const std::filesystem::path& folder, const Graph& grap
   for (const auto& input : graph.inputs) {
     if (wanted(input)) tensors.emplace_back(input.target, member.tensors.at(input.target).contiguous());
   }
-  const auto file = member.name + ".safetensors";
+  const auto file = file_of(member);
   std::filesystem::create_directories((folder / file).parent_path());
   write_tensors(folder / file, tensors);
   return file;
@@ -84,6 +91,14 @@ std::vector<std::string> checkpoints_of(const std::filesystem::path& folder, con
 
 }  // namespace
 
+std::vector<std::filesystem::path> exported_files(const std::filesystem::path& folder,
+                                                  const ExportSource& source, const WideModel& model) {
+  std::vector<std::filesystem::path> files = {folder / kInputs, folder / kOutputs, folder / kDocument};
+  if (source.model.empty() || any_packed(source.weights))
+    for (const auto& member : model.member_list()) files.push_back(folder / file_of(member));
+  return files;
+}
+
 void write_export(const std::filesystem::path& folder, const ExportSource& source, WideModel& model,
                   std::span<const ModelInput> inputs) {
   std::error_code failed;
@@ -92,8 +107,8 @@ void write_export(const std::filesystem::path& folder, const ExportSource& sourc
   auto document = source.about;
   document["schema_version"] = kExportSchemaVersion;
   document["subject"] = source.subject;
-  document["inputs"] = "inputs.safetensors";
-  document["outputs"] = "outputs.safetensors";
+  document["inputs"] = kInputs;
+  document["outputs"] = kOutputs;
   document["members"] = nlohmann::json::array();
   for (const auto& member : model.member_list()) document["members"].push_back(member.name);
   if (source.model.empty()) {
@@ -106,9 +121,9 @@ void write_export(const std::filesystem::path& folder, const ExportSource& sourc
     document["model"] = std::filesystem::absolute(source.model).string();
     document["weights"] = checkpoints_of(folder, source, model);
   }
-  write_tensors(folder / "inputs.safetensors", input_tensors(model, inputs));
-  write_tensors(folder / "outputs.safetensors", output_tensors(model, inputs));
-  results::write_report(folder / "model.json", document);
+  write_tensors(folder / kInputs, input_tensors(model, inputs));
+  write_tensors(folder / kOutputs, output_tensors(model, inputs));
+  results::write_report(folder / kDocument, document);
 }
 
 }  // namespace wide::app

@@ -21,6 +21,10 @@ struct ExportSource {
   nlohmann::json about = nlohmann::json::object();  ///< more about it (shape, dtype, seed), kept as it is
 };
 
+/// The files that write_export() will write.
+std::vector<std::filesystem::path> exported_files(const std::filesystem::path& folder,
+                                                  const ExportSource& source, const WideModel& model);
+
 /// Writes into `folder` (made when it is not there; its files are replaced):
 /// - model.json: schema_version, subject, members, weights, inputs, outputs, and `graph` or `model`;
 /// - inputs.safetensors: `input.K` where all members share it, else `MEMBER.input.K`, as `widebench run`

@@ -87,7 +87,7 @@ def captures(name: str) -> Callable[[Bench], Any]:
         folder = bench.folder / "captures"
         folder.mkdir(exist_ok=True)
         exported, trace = folder / name, folder / f"{name}.torch.json"
-        bench.widebench("export", name, "-n", CAPTURED_MEMBERS, "-o", exported, "--size", *sizes_of(name, "quick"))
+        bench.widebench("export", name, "-n", CAPTURED_MEMBERS, "-o", exported, "--force", "--size", *sizes_of(name, "quick"))
         done = bench.call(bench.python, ROOT / "scripts/gpu-report", "--torch-profile", exported, trace, limit=180)
         if done.code != 0:
             raise Failed(f"torch.profiler: {done.last_line()}")

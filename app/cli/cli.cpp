@@ -1,5 +1,6 @@
 #include "app/cli/cli.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,9 +62,30 @@ void refuse_empty_values(const CLI::App& app) {
   for (const auto* command : app.get_subcommands()) refuse_empty_values(*command);
 }
 
+// The root's own options are those of a sweep: a command has its own, and would not know of these.
+void refuse_options_before_command(const CLI::App& app) {
+  const auto named = app.get_subcommands();
+  if (named.empty()) return;
+  for (const auto* option : app.get_options()) {
+    if (option->count() == 0 || option->get_group() == kOutputGroup) continue;
+    throw CLI::ValidationError(option->get_name(),
+                               "stands before the command '" + named[0]->get_name() +
+                                   "', which would not see it; options come after the command");
+  }
+}
+
 bool has_command(CLI::App& app, const std::string& name) {
   const auto all = app.get_subcommands(nullptr);
   return std::ranges::any_of(all, [&](const CLI::App* one) { return one->check_name(name); });
+}
+
+// The next file that is opened must not become standard output where that is closed. Writes to it fail.
+void keep_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(stream, F_GETFD) != -1) continue;
+    (void)::open(stream == STDOUT_FILENO ? "/dev/full" : "/dev/null",
+                 O_RDWR);  // the lowest number that is free
+  }
 }
 
 int act(Context& context) try { return context.action(); } catch (const app::CannotMeasure& error) {
@@ -98,6 +120,7 @@ int run(std::vector<std::string> arguments, Context& context, std::span<const Ad
   try {
     app.parse(std::move(arguments));
     refuse_empty_values(app);
+    refuse_options_before_command(app);
   } catch (const CLI::ParseError& end) {
     return ended_by_parser(app, end, context);
   }
@@ -106,6 +129,7 @@ int run(std::vector<std::string> arguments, Context& context, std::span<const Ad
 
 int run_main(int argc, char** argv, app::Engine engine, std::span<const AddCommand> commands,
              std::function<std::shared_ptr<gui::Bench>(const std::string& device)> bench) {
+  keep_standard_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of its write, with a path
   const char* no_color = std::getenv("NO_COLOR");
   const bool terminal = ::isatty(STDERR_FILENO) == 1;

@@ -36,23 +36,22 @@ void Context::log(LogLevel level, const std::string& message) const {
 }
 
 void add_common_options(CLI::App& command, Context& context, bool json_flag) {
-  constexpr const char* kGroup = "Output";
   if (json_flag) {
     command.add_flag("--json", context.json, "Machine readable on standard output, text on standard error")
-        ->group(kGroup);
+        ->group(kOutputGroup);
   }
-  command.add_flag("-q,--quiet", context.quiet, "No text for people but errors")->group(kGroup);
+  command.add_flag("-q,--quiet", context.quiet, "No text for people but errors")->group(kOutputGroup);
   command
       .add_flag_callback(
           "--no-color", [&context] { context.color = false; }, "No colours")
-      ->group(kGroup);
+      ->group(kOutputGroup);
   command
       .add_option_function<std::string>(
           "--log-level", [&context](const std::string& name) { context.log_level = kLevels.at(name); },
           "error, warn (default), info or debug")
       ->check(CLI::IsMember({"error", "warn", "info", "debug"}))
       ->type_name("LEVEL")
-      ->group(kGroup);
+      ->group(kOutputGroup);
 }
 
 void set_action(CLI::App& command, Context& context, std::function<int()> action) {

@@ -48,6 +48,9 @@ struct Context {
 /// Adds one command to the program. Every file X_command.cpp in this folder defines add_X_command.
 using AddCommand = void (*)(CLI::App&, Context&);
 
+/// The group, in help, of the options that all commands share.
+inline constexpr const char* kOutputGroup = "Output";
+
 /// --json, --quiet, --no-color and --log-level. Every command calls it; the root leaves --json out.
 void add_common_options(CLI::App& command, Context& context, bool json_flag = true);
 

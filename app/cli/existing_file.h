@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string>
 
@@ -24,21 +25,25 @@ inline void check_may_write(const std::filesystem::path& path, bool force) {
 }
 
 /// Throws wide::Error ("usage") where a file of `written` is one of those that are `read`, or lies in a
-/// folder of them, a bundle say, or is where standard output goes. Empty names are none.
+/// folder of them, a bundle say, or is where standard output goes, or where two of `written` are one file.
+/// Empty names are none.
 inline void check_not_read(std::span<const std::string> written, std::span<const std::string> read) {
   namespace fs = std::filesystem;
+  std::set<fs::path> places;
   for (const auto& file : written) {
     if (file.empty()) continue;
     formats::naming_file("usage", file, [&] { formats::refuse_standard_output(file); });
     std::error_code none;
     const auto place = fs::weakly_canonical(fs::absolute(file), none);
+    if (!fs::is_character_file(file, none) && !places.insert(place).second)
+      throw Error("usage", file + ": is named for two things; name two files to write");
     for (const auto& one : read) {
       if (one.empty()) continue;
       const auto source = fs::weakly_canonical(fs::absolute(one), none);
       const auto [in_source, in_place] =
           std::mismatch(source.begin(), source.end(), place.begin(), place.end());
       const bool inside = in_source == source.end() && fs::is_directory(source, none);
-      if (inside || fs::equivalent(file, one, none))
+      if (inside || place == source || fs::equivalent(file, one, none))
         throw Error("usage", file + ": " + (inside ? one : std::string("this file")) +
                                  " is read; name another file to write");
     }

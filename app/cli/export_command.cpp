@@ -2,6 +2,7 @@
 // programs.
 #include <memory>
 
+#include "app/cli/existing_file.h"
 #include "app/cli/model_options.h"
 #include "app/cli/values.h"
 #include "app/exit_code.h"
@@ -21,6 +22,7 @@ struct ExportArguments {
   std::vector<std::string> weights, sizes;
   std::int64_t members = 4;
   std::uint64_t seed = 0;
+  bool force = false;
 };
 
 // "batch=8" …
@@ -36,6 +38,20 @@ std::map<std::string, std::int64_t> parse_sizes(const std::vector<std::string>& 
   return sizes;
 }
 
+// Nothing of the user's is replaced unasked, and what is read not at all.
+void write(const ExportArguments& options, const app::ExportSource& source, WideModel& model,
+           std::span<const ModelInput> inputs) {
+  std::vector<std::string> written;
+  for (const auto& file : app::exported_files(options.folder, source, model)) {
+    check_may_write(file, options.force);
+    written.push_back(file.string());
+  }
+  auto read = source.weights;
+  read.insert(read.end(), {options.model, options.inputs});
+  check_not_read(written, read);
+  app::write_export(options.folder, source, model, inputs);
+}
+
 void export_subject(const ExportArguments& options) {
   const auto& subject = zoo::find_subject(options.subject);
   const auto sizes = parse_sizes(options.sizes);
@@ -46,14 +62,14 @@ void export_subject(const ExportArguments& options) {
   const auto dtype = parse_dtype(options.dtype).value();
   WideModel model(architecture.graph, zoo::make_members(architecture, options.members, options.seed, dtype));
   const auto inputs = zoo::make_inputs(architecture, options.members, options.seed, dtype);
-  app::write_export(options.folder,
-                    {.subject = subject.name,
-                     .about = {{"kind", subject.kind},
-                               {"n", options.members},
-                               {"shape", all},
-                               {"dtype", options.dtype},
-                               {"seed", options.seed}}},
-                    model, inputs);
+  write(options,
+        {.subject = subject.name,
+         .about = {{"kind", subject.kind},
+                   {"n", options.members},
+                   {"shape", all},
+                   {"dtype", options.dtype},
+                   {"seed", options.seed}}},
+        model, inputs);
 }
 
 void export_model(const Context& context, ExportArguments options) {
@@ -67,12 +83,12 @@ void export_model(const Context& context, ExportArguments options) {
   given.seed = options.seed;
   auto model = load_model(context, given);
   const auto inputs = app::inputs_for(model, options.inputs, options.seed);
-  app::write_export(options.folder,
-                    {.subject = model.graph().name,
-                     .model = options.model,
-                     .weights = options.weights,
-                     .about = {{"kind", "model"}, {"n", model.members()}, {"seed", options.seed}}},
-                    model, inputs);
+  write(options,
+        {.subject = model.graph().name,
+         .model = options.model,
+         .weights = options.weights,
+         .about = {{"kind", "model"}, {"n", model.members()}, {"seed", options.seed}}},
+        model, inputs);
 }
 
 int run(const Context& context, const ExportArguments& options) {
@@ -113,6 +129,7 @@ void add_export_command(CLI::App& app, Context& context) {
       ->needs(model)
       ->type_name("FILE");
   command->add_option("--seed", options->seed, "of weights and inputs")->check(decimal());
+  command->add_flag("--force", options->force, "replace files that are there already");
   add_common_options(*command, context);
   command->footer(examples({"widebench export mlp -n 8 -o mlp8",
                             "widebench export conv2d -n 4 --size batch=2,channels=16 -o conv",

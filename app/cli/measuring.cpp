@@ -61,6 +61,16 @@ std::vector<std::string> read_by(const std::vector<presets::CaseSpec>& specs, co
   return files;
 }
 
+std::vector<std::string> files_written(const MeasuringOptions& options) {
+  std::vector<std::string> files;
+  if (options.report != "-") files.push_back(options.report);
+  std::error_code none;  // what is appended may go to a terminal or a pipe
+  const auto& summary = options.gating.summary;
+  if (!std::filesystem::is_character_file(summary, none) && !std::filesystem::is_fifo(summary, none))
+    files.push_back(summary);
+  return files;
+}
+
 bool any_python_rivals(const std::vector<presets::CaseSpec>& specs) {
   return std::ranges::any_of(specs, presets::has_python_rivals);
 }
@@ -281,8 +291,7 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
   check_repeats(options);
   check_python_rivals(job.specs);
   const auto path = database_path(options.database);
-  check_not_read(std::array{options.report == "-" ? std::string() : options.report},
-                 read_by(job.specs, options, path));
+  check_not_read(files_written(options), read_by(job.specs, options, path));
   const auto baseline = read_baseline(path, options.gating, job, context.engine);
   auto store = results::Store::open(path, results::OpenMode::kReadWrite);
   note_unfinished(context, job, store);

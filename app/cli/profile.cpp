@@ -118,6 +118,8 @@ void check(const ProfileArguments& options) {
   }
   if (!options.from.empty() && (options.keep || !options.label.empty() || request.measure_peaks))
     throw Error("usage", "--from captures nothing: leave --keep, --label and --measure-peaks out");
+  if (!options.label.empty() && !options.keep && options.database.empty())
+    throw Error("usage", "--label names captures that are kept; give --keep, too");
   check_folder("trace", options.trace);
   check_folder("svg", options.svg);
   auto read = request.model.read();

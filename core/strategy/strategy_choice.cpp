@@ -88,7 +88,7 @@ void check_values(const StrategyChoice& choice, const Graph& graph) {
     });
     if (!known) {
       throw Error("plan", "no operation makes a value " + name +
-                              "; `widebench trace --after canonicalize` shows their names");
+                              "; `widebench trace --after optimize` shows their names");
     }
   }
 }

@@ -76,6 +76,8 @@ TEST_F(Cli, UsageErrorsAreOneLineAndCode2) {
       {"runs", "compare", "1", "2", "--min-effect", "nan"},
       {"benchmark", "mlp", "--weights", "x"},
       {"benchmark", "--model", "/no/such.pt2"},
+      {"--db", "r.db", "benchmark", "mlp"},
+      {"--baseline", "main", "--preset", "ci", "runs", "list"},
       {"runs"},
       {"runs", "show"},
       {"runs", "show", "x"},
@@ -126,6 +128,25 @@ TEST_F(Cli, ReportOnStandardOutputIsNothingButJson) {
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(json::parse(ran.out).at("cases").size(), 2u);
   EXPECT_THAT(ran.err, HasSubstr("2 cases: 2 pass"));
+}
+
+TEST_F(Cli, WhatAllCommandsShareMayStandBeforeThem) {
+  const auto ran = run({"--no-color", "--quiet", "benchmark"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
+TEST_F(Cli, TwoThingsAreNotWrittenToOneFile) {
+  for (const auto& arguments :
+       {std::vector<std::string>{"--preset", preset({"mlp"}), "--db", path("n.db"), "--json", path("n.db")},
+        {"--preset", preset({"mlp"}), "--json", path("r.json"), "--baseline", path("b.json"), "--summary",
+         path("r.json")},
+        {"--preset", preset({"mlp"}), "--baseline", path("b.json"), "--summary", path("b.json")}}) {
+    std::ofstream(path("b.json")) << "{}";
+    const auto ran = run(arguments);
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, testing::AnyOf(HasSubstr("is read"), HasSubstr("two things")));
+    EXPECT_FALSE(std::filesystem::exists(path("n.db")));
+  }
 }
 
 TEST_F(Cli, QuietPrintsNothing) {

@@ -354,6 +354,31 @@ class Files(Case):
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
         self.assertIn("wide.group: /bin/false failed", done.stderr)
 
+    def test_an_export_replaces_nothing_unasked(self):
+        out = self.folder / "exported"
+        export = ["export", "mlp", "-n", "2", "-o", out]
+        self.assertEqual(program.run(WIDEBENCH, *export).returncode, 0)
+        before = {file.name: file.read_bytes() for file in out.iterdir()}
+        (out / "model.json").unlink()
+        done = program.run(WIDEBENCH, "export", "mlp", "-n", "2", "--seed", "1", "-o", out)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertIn("--force", done.stderr)
+        self.assertEqual({file.name: file.read_bytes() for file in out.iterdir()}, {name: data for name, data in before.items() if name != "model.json"})
+        self.assertEqual(program.run(WIDEBENCH, *export, "--force").returncode, 0)
+        model = program.CORPUS / "mlp"
+        inputs = out / "inputs.safetensors"
+        inputs.write_bytes((model / "golden.safetensors").read_bytes())
+        done = program.run(WIDEBENCH, "export", "--model", model / "model.pt2", "--weights", *program.seeds(model), "--inputs", inputs, "-o", out, "--force")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is read", done.stderr)
+        self.assertEqual(inputs.read_bytes(), (model / "golden.safetensors").read_bytes())
+
+    def test_a_closed_standard_output_is_told(self):
+        for command in (["test", "mlp"], ["plan", "mlp"], ["trace", "mlp"], ["--version"]):
+            done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", WIDEBENCH, *command], stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 2, command)
+            self.assertIn("standard output", done.stderr)
+
     def test_a_pipe_is_no_file(self):
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
