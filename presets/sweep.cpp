@@ -123,7 +123,9 @@ CaseRecord judge(const CaseSpec& spec, const processes::ProcessOutcome& outcome,
       break;
   }
   if (outcome.code == kExitOutOfMemory) {
-    return with(record_of(spec), Verdict::kOom, "memory ran out" + last_words(outcome.errors));
+    const std::string reason = "memory ran out";
+    const auto words = last_words(outcome.errors);  // the worker says so, too
+    return with(record_of(spec), Verdict::kOom, words == ": " + reason ? reason : reason + words);
   }
   if (outcome.code != 0) {
     return with(record_of(spec), Verdict::kError,

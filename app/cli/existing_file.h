@@ -24,6 +24,16 @@ inline void check_may_write(const std::filesystem::path& path, bool force) {
   throw Error("write", path.string() + ": is there already; give --force to replace it, or another name");
 }
 
+/// Throws wide::Error (`stage`) where the folder that `file` is to lie in does not exist, before work is done
+/// that may take minutes.
+inline void check_folder(const char* stage, const std::string& file) {
+  if (file.empty()) return;
+  const auto folder = std::filesystem::absolute(file).parent_path();
+  std::error_code failed;
+  if (std::filesystem::is_directory(folder, failed)) return;
+  throw Error(stage, formats::display_name(file) + ": its folder does not exist; create it or name another");
+}
+
 /// Throws wide::Error ("usage") where a file of `written` is one of those that are `read`, or lies in a
 /// folder of them, a bundle say, or is where standard output goes, or where two of `written` are one file.
 /// Empty names are none.

@@ -99,15 +99,6 @@ void write_text(const std::string& path, const std::string& text) {
                        [&] { formats::replace_file(path, std::array{std::as_bytes(std::span(text))}); });
 }
 
-// Found before anything is captured, which may take minutes.
-void check_folder(const char* stage, const std::string& file) {
-  if (file.empty()) return;
-  const auto folder = std::filesystem::absolute(file).parent_path();
-  std::error_code failed;
-  if (std::filesystem::is_directory(folder, failed)) return;
-  throw Error(stage, formats::display_name(file) + ": its folder does not exist; create it or name another");
-}
-
 void check(const ProfileArguments& options) {
   const auto& request = options.request;
   const int sources = !request.subject.empty() + !request.model.models.empty() + !options.from.empty();
@@ -253,6 +244,9 @@ void add_profile(CLI::App& app, Context& context, Capture capture) {
   command->add_flag("--measure-peaks", options->request.measure_peaks, "measure the machine's peaks again");
   command->add_option("-t,--top", options->top, "kernels to list (default 12); 0: all")
       ->check(between(0, 100000));
+  for (const auto* name : {"-n", "--preset", "--dtype", "--rivals", "--passes", "--inputs", "--strategy",
+                           "--tune", "--plan", "--device", "--mode", "--seed"})
+    command->get_option("--from")->excludes(command->get_option(name));  // it captures nothing
   add_common_options(*command, context);
   command->footer(examples({"widebench profile resblock -n 8 --trace t.json",
                             "widebench profile mlp -n 16 --rivals eager,threads --roofline --svg mlp.svg",

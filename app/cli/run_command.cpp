@@ -69,10 +69,11 @@ int report(const Context& context, const WideModel& model, const Coverage& cover
 constexpr double kMostTolerance = 1e300;
 
 void check_written(const RunArguments& options) {
-  namespace fs = std::filesystem;
   auto read = options.model.read();
   read.insert(read.end(), {options.inputs, options.expect});
   check_not_read(std::array{options.outputs, options.buffers}, read);
+  check_folder("write", options.outputs);
+  check_folder("write", options.buffers);
 }
 
 int run(const Context& context, const RunArguments& options) {

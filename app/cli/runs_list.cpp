@@ -70,6 +70,8 @@ int list(const Context& context, const RunsListArguments& options) {
     auto array = json::array();
     for (const auto& run : runs) array.push_back(to_json(run));
     context.print(array);
+  } else if (runs.empty() && !options.tag.empty()) {
+    context.human() << "no run has the tag '" << results::printable(options.tag, 300) << "'\n";
   } else if (runs.empty()) {
     context.human() << "no runs yet; `widebench --preset quick` makes one\n";
   } else {

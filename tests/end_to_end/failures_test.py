@@ -373,6 +373,14 @@ class Files(Case):
         self.assertIn("is read", done.stderr)
         self.assertEqual(inputs.read_bytes(), (model / "golden.safetensors").read_bytes())
 
+    def test_folders_are_looked_for_before_the_work(self):
+        model, there = program.CORPUS / "mutating_buffer", self.results / "o.safetensors"
+        done = program.run(WIDEBENCH, "run", "--model", model / "model.pt2", "--weights", *program.seeds(model), "--inputs", model / "golden.safetensors",
+                           "--outputs", there, "--buffers", self.folder / "nowhere" / "b.safetensors")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertIn("nowhere", done.stderr)
+        self.assertFalse(there.exists())
+
     def test_a_closed_standard_output_is_told(self):
         for command in (["test", "mlp"], ["plan", "mlp"], ["trace", "mlp"], ["--version"]):
             done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", WIDEBENCH, *command], stderr=subprocess.PIPE, text=True, timeout=60, check=False)
