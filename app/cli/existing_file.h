@@ -1,6 +1,8 @@
 #pragma once
 // What is there already is not replaced unasked, and what a command reads not at all.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -24,14 +26,18 @@ inline void check_may_write(const std::filesystem::path& path, bool force) {
   throw Error("write", path.string() + ": is there already; give --force to replace it, or another name");
 }
 
-/// Throws wide::Error (`stage`) where the folder that `file` is to lie in does not exist, before work is done
-/// that may take minutes.
-inline void check_folder(const char* stage, const std::string& file) {
-  if (file.empty()) return;
-  const auto folder = std::filesystem::absolute(file).parent_path();
+/// Throws wide::Error (`stage`) where `file` is a folder, or lies in one that does not exist or may not be
+/// written to: before work is done that may take minutes. An empty name is none.
+inline void check_place(const char* stage, const std::string& file) {
+  namespace fs = std::filesystem;
   std::error_code failed;
-  if (std::filesystem::is_directory(folder, failed)) return;
-  throw Error(stage, formats::display_name(file) + ": its folder does not exist; create it or name another");
+  const auto there = fs::status(file, failed).type();
+  if (file.empty() || there == fs::file_type::character || there == fs::file_type::fifo) return;
+  const auto refuse = [&](const char* why) { throw Error(stage, formats::display_name(file) + ": " + why); };
+  if (there == fs::file_type::directory) refuse("is a folder; name a file");
+  const auto folder = fs::absolute(file).parent_path();
+  if (!fs::is_directory(folder, failed)) refuse("its folder does not exist; create it or name another");
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse("its folder is not writable; name another");
 }
 
 /// Throws wide::Error ("usage") where a file of `written` is one of those that are `read`, or lies in a

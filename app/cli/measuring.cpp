@@ -1,7 +1,6 @@
 #include "app/cli/measuring.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -33,19 +32,6 @@ using results::CaseRecord;
 constexpr std::uint64_t kMebibyte = 1 << 20;
 // More for a case whose Python rivals compile N models from cold.
 constexpr double kPeersSeconds = 1200;
-
-// Says so before an hour of measuring, not after it.
-void check_report_path(const std::string& report) {
-  if (report.empty() || report == "-") return;
-  const auto folder = std::filesystem::absolute(report).parent_path();
-  std::error_code failed;
-  if (std::filesystem::is_directory(report, failed)) {
-    throw Error("report", report + ": is a folder; name a file");
-  }
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    throw Error("report", report + ": its folder " + folder.string() + " is not there or not writable");
-  }
-}
 
 std::vector<std::string> read_by(const std::vector<presets::CaseSpec>& specs, const MeasuringOptions& options,
                                  const std::filesystem::path& database) {
@@ -287,7 +273,7 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
   app::check_cases(job.specs, context.engine);
   if (job.specs.empty())
     throw app::CannotMeasure("preset", "no case is left to measure; name other subjects");
-  check_report_path(options.report);
+  if (options.report != "-") check_place("report", options.report);
   check_repeats(options);
   check_python_rivals(job.specs);
   const auto path = database_path(options.database);

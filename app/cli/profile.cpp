@@ -111,8 +111,8 @@ void check(const ProfileArguments& options) {
     throw Error("usage", "--from captures nothing: leave --keep, --label and --measure-peaks out");
   if (!options.label.empty() && !options.keep && options.database.empty())
     throw Error("usage", "--label names captures that are kept; give --keep, too");
-  check_folder("trace", options.trace);
-  check_folder("svg", options.svg);
+  check_place("trace", options.trace);
+  check_place("svg", options.svg);
   auto read = request.model.read();
   read.push_back(request.inputs);
   const bool uses_database =

@@ -72,8 +72,8 @@ void check_written(const RunArguments& options) {
   auto read = options.model.read();
   read.insert(read.end(), {options.inputs, options.expect});
   check_not_read(std::array{options.outputs, options.buffers}, read);
-  check_folder("write", options.outputs);
-  check_folder("write", options.buffers);
+  check_place("write", options.outputs);
+  check_place("write", options.buffers);
 }
 
 int run(const Context& context, const RunArguments& options) {

@@ -10,6 +10,18 @@
 namespace wide {
 namespace {
 
+// Of a slope in hundredths: a kernel is a plain function, so that there is one for each slope that is common.
+template <int kHundredths>
+constexpr Activation leaky_relu(std::string_view name) {
+  constexpr double kSlope = kHundredths / 100.0;
+  return {name,
+          "aten.leaky_relu.default",
+          "",
+          [](const at::Tensor& x) { return at::leaky_relu(x, kSlope); },
+          [](at::Tensor& x) { at::leaky_relu_(x, kSlope); },
+          {kSlope}};
+}
+
 constexpr std::array kActivations = {
     Activation{"relu", "aten.relu.default", "", [](const at::Tensor& x) { return at::relu(x); },
                [](at::Tensor& x) { at::relu_(x); }},
@@ -42,24 +54,9 @@ constexpr std::array kActivations = {
     Activation{"hardsigmoid", "aten.hardsigmoid.default", "",
                [](const at::Tensor& x) { return at::hardsigmoid(x); },
                [](at::Tensor& x) { at::hardsigmoid_(x); }},
-    Activation{"leaky_relu 0.01",
-               "aten.leaky_relu.default",
-               "",
-               [](const at::Tensor& x) { return at::leaky_relu(x, 0.01); },
-               [](at::Tensor& x) { at::leaky_relu_(x, 0.01); },
-               {0.01}},
-    Activation{"leaky_relu 0.1",
-               "aten.leaky_relu.default",
-               "",
-               [](const at::Tensor& x) { return at::leaky_relu(x, 0.1); },
-               [](at::Tensor& x) { at::leaky_relu_(x, 0.1); },
-               {0.1}},
-    Activation{"leaky_relu 0.2",
-               "aten.leaky_relu.default",
-               "",
-               [](const at::Tensor& x) { return at::leaky_relu(x, 0.2); },
-               [](at::Tensor& x) { at::leaky_relu_(x, 0.2); },
-               {0.2}},
+    leaky_relu<1>("leaky_relu 0.01"),
+    leaky_relu<10>("leaky_relu 0.1"),
+    leaky_relu<20>("leaky_relu 0.2"),
 };
 
 bool has_arguments(const Node& node, const Activation& one) {

@@ -15,7 +15,6 @@ import unittest
 GUI_TEST, PROGRAM = sys.argv.pop(2), sys.argv.pop(1)
 LOOPS = 2
 INPUTS = 40
-CHORDS = 24
 SOON = 0.1  # seconds from input to the picture that shows its answer, of 95 in 100
 NOTICED = 0.4  # of each
 LOST = 3.0  # what is not answered by then never will be
@@ -159,7 +158,7 @@ class Busy(unittest.TestCase):
 
     def chords(self, hand):
         """They are seen however they are let go."""
-        for i in range(CHORDS):
+        for i in range(INPUTS):
             pause, key = (0, 0.002, 0.004, 0.012)[i % 4], (EQUAL, MINUS)[i // 4 % 2]
             time.sleep(0.2)
             took = self.answer(hand, lambda: hand.chord(CONTROL, key, last_first=False, pause=pause))
