@@ -25,7 +25,7 @@ class Corpus(unittest.TestCase):
                 self.compare(folder)
 
     def compare(self, folder):
-        checkpoints = sorted(folder.glob("seed*.safetensors"))
+        checkpoints = sorted(folder.glob("seed*.safetensors"))[::3]  # each member is exported: two tell members apart
         by_file = widebench.from_files(folder / "model.pt2", checkpoints, config="fast")
         golden = load_file(folder / "golden.safetensors")
         inputs = [golden[f"seed0.input.{k}"] for k in range(by_file._program.inputs)]

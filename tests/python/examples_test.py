@@ -8,7 +8,7 @@ import sys
 import tempfile
 import unittest
 
-from support import tools, torch, widebench  # noqa: F401
+from support import ran_as_program, tools, torch, widebench  # noqa: F401
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 
@@ -23,12 +23,14 @@ def cells_of(notebook):
     return document, [cell for cell in document["cells"] if cell["cell_type"] == "code"]
 
 
-class Examples(unittest.TestCase):
+class Case(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
+
+class Examples(Case):
     def test_each(self):
         readme = (EXAMPLES / "README.md").read_text()
         scripts = sorted(EXAMPLES.glob("*.py"))
@@ -37,12 +39,14 @@ class Examples(unittest.TestCase):
             with self.subTest(script.name):
                 shown = re.search(rf"    \$ python {script.name}\n(.*?)\n\n", readme + "\n\n", flags=re.S)
                 self.assertIsNotNone(shown, f"README.md does not show {script.name}")
-                result = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=self.folder)
-                self.assertEqual(result.returncode, 0, result.stderr)
-                self.assertEqual(words(result.stdout), words(shown[1]))
+                printed, code = ran_as_program(script, self.folder)
+                self.assertEqual(code, 0, printed)
+                self.assertEqual(words(printed), words(shown[1]))
         page = (self.folder / "sweep_report.html").read_text()
         self.assertEqual((page.count("<svg"), page.count("<h2>")), (2, 3))
 
+
+class Notebooks(Case):
     def test_notebooks(self):
         """Cells in order, the last expression of each shown as a notebook would show it."""
         notebooks = sorted(EXAMPLES.glob("*.ipynb"))

@@ -122,7 +122,10 @@ class Processes(unittest.TestCase):
     def test_import(self):
         code = ("import time, torch; begin = time.perf_counter(); import widebench; print(time.perf_counter() - begin)\n"
                 "assert not widebench._library.ops.uses_tensor_memory()")
-        took = min(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout) for _ in range(3))
+        for _ in range(3):  # on a busy machine
+            took = float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+            if took < 0.3:
+                break
         self.assertLess(took, 0.3)
 
 

@@ -1,8 +1,10 @@
 """What the tests of this folder share. Importing it skips the test where the package cannot be imported."""
 import os
 import pathlib
+import runpy
 import subprocess
 import sys
+import traceback
 
 try:
     import torch
@@ -42,3 +44,34 @@ def same_as_modules(test, wide, modules, *inputs):
         answers = wide(*inputs)
         for i, module in enumerate(modules):
             close(test, answers[i], module(*inputs))
+
+
+def ran_as_program(script, folder):
+    """What `python script` prints in `folder`, and its exit status, in a fork of this process, which has torch imported.
+
+    This process must have computed nothing yet: the threads that libgomp would go on with are not forked.
+    """
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("this process has threads")
+    out, into = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(into)
+        with open(out, encoding="utf-8") as stream:
+            text = stream.read()
+        return text, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    code = 1
+    try:
+        os.dup2(into, 1)
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
+        os.chdir(folder)
+        sys.argv, sys.path[0] = [str(script)], str(script.parent)
+        runpy.run_path(str(script), run_name="__main__")
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(code)
