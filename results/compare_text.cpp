@@ -122,11 +122,10 @@ std::string text(const Comparison& comparison, bool all) {
   std::string result = printable(comparison.second) + " compared with " + printable(comparison.first) + "\n";
   for (const auto& line : comparison.barriers) result += "DIFFERENT  " + line + "\n";
   for (const auto& line : comparison.remarks) result += "note       " + line + "\n";
-  for (const auto& [missing, where] : {std::pair{&comparison.only_in_first, &comparison.second},
-                                       std::pair{&comparison.only_in_second, &comparison.first}}) {
-    for (const Missing& entry : *missing)
-      result += "MISSING    " + printable(entry.key, 150) + " is not in " + printable(*where) + "\n";
-  }
+  for (const Missing& entry : comparison.only_in_first)
+    result += "MISSING    " + printable(entry.key, 150) + " is not in " + printable(comparison.second) + "\n";
+  for (const Missing& entry : comparison.only_in_second)
+    result += "NEW        " + printable(entry.key, 150) + " is not in " + printable(comparison.first) + "\n";
   for (const CaseChange& change : comparison.cases) {
     if (!is_shown(change, all)) continue;
     std::string label(name(change.change));

@@ -268,18 +268,29 @@ const CaseRecord* wrong_case(const std::vector<CaseRecord>& cases) {
   return nullptr;
 }
 
-void require_right_numbers(const Side& baseline) {
+bool any_passed(const Side& side) {
+  return std::ranges::any_of(side.runs, [](const Imported& run) {
+    return std::ranges::any_of(run.cases,
+                               [](const CaseRecord& one) { return one.verdict == Verdict::kPass; });
+  });
+}
+
+void require_usable(const Side& baseline) {
   for (const Imported& run : baseline.runs) {
     if (const auto* wrong = wrong_case(run.cases)) {
       throw Error("gate", "the baseline computed wrong numbers in '" + printable(wrong->key, 150) +
                               "': nothing can be held against it; save another with --save-baseline");
     }
   }
+  if (!any_passed(baseline))
+    throw Error("gate",
+                "no case of the baseline passed: nothing can be held against it; save another with "
+                "--save-baseline");
 }
 
 GateOutcome gate(const Side& baseline, const Side& run, const GateOptions& options,
                  const MeasureAgain& again) {
-  require_right_numbers(baseline);
+  require_usable(baseline);
   GateOutcome outcome;
   first_look(baseline, run, options, outcome);
   if (outcome.alerts.empty() || !again || options.repeats < 1) {

@@ -48,13 +48,16 @@ struct GateOutcome {
 /// The first case that computed wrong numbers, or nullptr.
 const CaseRecord* wrong_case(const std::vector<CaseRecord>& cases);
 
-/// Throws wide::Error{"gate", …} that names the case when a run of the baseline computed wrong numbers: there
-/// is nothing to hold another against.
-void require_right_numbers(const Side& baseline);
+/// A case of a run passed.
+bool any_passed(const Side& side);
+
+/// Throws wide::Error{"gate", …} when a run of the baseline computed wrong numbers, naming the case, or when
+/// none of its cases passed: there is nothing to hold another against.
+void require_usable(const Side& baseline);
 
 /// Decides. `again` may be empty: then alerts stay undecided. Nothing is measured again once a case computed
 /// wrong numbers. Throws wide::Error{"gate", …} when the machines differ (and options do not allow it), no
-/// case is in both, or as require_right_numbers() does.
+/// case is in both, or as require_usable() does.
 GateOutcome gate(const Side& baseline, const Side& run, const GateOptions& options,
                  const MeasureAgain& again);
 

@@ -31,6 +31,10 @@ bool is_set(const Interval& interval) {
   return !std::isnan(interval.value) || !std::isnan(interval.low) || !std::isnan(interval.high);
 }
 
+bool is_below_0(const profiler::Summary& time) {
+  return time.median_us < 0 || time.min_us < 0 || time.iqr_us < 0 || time.mad_us < 0;
+}
+
 /// "WHAT 'NAME'".
 std::string about(std::string what, const std::string& name) {
   return what.append(" '").append(name).append("'");
@@ -101,6 +105,10 @@ std::string objection(const CaseRecord& record) {
   for (const Rival& rival : record.rivals) {
     speedups.push_back(&rival.speedup);
     if (!names.insert(rival.name).second) return about("two of its contenders have the name", rival.name);
+  }
+  if (is_below_0(record.wide) || record.first_run_us < 0) return "a time is below 0";
+  for (const Rival& rival : record.rivals) {
+    if (is_below_0(rival.time) || rival.first_run_us < 0) return "a time is below 0";
   }
   const bool passed = record.verdict == Verdict::kPass;
   for (const Interval* speedup : speedups) {

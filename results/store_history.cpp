@@ -74,6 +74,17 @@ void refuse_wrong_numbers(SQLite::Database& db, const std::filesystem::path& pat
                           "': no baseline is made of it; name other runs");
 }
 
+void refuse_nothing_passed(SQLite::Database& db, const std::filesystem::path& path,
+                           const std::string& baseline) {
+  SQLite::Statement select(
+      db,
+      "SELECT 1 FROM baseline_run JOIN run_case USING (run_id) WHERE name = ? AND verdict = 'pass' LIMIT 1");
+  Binder(select).text(baseline);
+  if (!select.executeStep())
+    throw Error("runs",
+                path.string() + ": no case of the runs passed: no baseline is made of them; name other runs");
+}
+
 std::int64_t case_row(SQLite::Database& db, const std::filesystem::path& path, std::int64_t run,
                       const std::string& key) {
   require_run(db, path, run);
@@ -100,6 +111,7 @@ void Store::set_baseline(const std::string& name, const std::vector<std::int64_t
       refuse_wrong_numbers(db, path(), run);
       execute(db, "INSERT OR IGNORE INTO baseline_run VALUES (?, ?)", name, run);
     }
+    refuse_nothing_passed(db, path(), name);
     return true;
   });
 }

@@ -92,7 +92,7 @@ std::optional<results::Side> read_baseline(const std::filesystem::path& database
                                            const app::Engine& engine) {
   if (options.baseline.empty()) return std::nullopt;
   auto side = read_side(database, options.baseline);
-  results::require_right_numbers(side);
+  results::require_usable(side);
   results::CompareOptions how;
   how.across_machines = options.across_machines;
   const auto seen = results::compare(side, {"this run", {{app::run_of(job, engine), {}}}}, how);

@@ -170,7 +170,7 @@ int stopped(Context& context, const MeasuringOptions& options, const results::St
 }
 
 /// Names the runs, and what their unsteady cases need beyond them; none of it when a case computed wrong
-/// numbers. The exit code that measuring again deserves; nothing: stopped.
+/// numbers or none passed. The exit code that measuring again deserves; nothing: stopped.
 std::optional<int> save_baseline(Context& context, const MeasuringOptions& options, const app::SweepJob& job,
                                  results::Store& store, std::vector<std::int64_t> runs) {
   const auto more = steady_baseline(context, options.baseline_repeats, job, store, runs);
@@ -180,15 +180,22 @@ std::optional<int> save_baseline(Context& context, const MeasuringOptions& optio
     runs.push_back(run);
     code = app::worst(code, app::exit_code(app::headline(store.cases(run, false))));
   }
-  for (const auto run : runs) {
-    const auto cases = store.cases(run, false);
-    const auto* wrong = results::wrong_case(cases);
+  results::Side side;
+  for (const auto run : runs) side.runs.push_back({store.run(run), store.cases(run, false)});
+  const auto not_saved = [&](const std::string& why) {
+    context.log(LogLevel::kError, fmt::format("the baseline {} is not saved: {}",
+                                              results::printable(options.save_baseline), why));
+  };
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto* wrong = results::wrong_case(side.runs[i].cases);
     if (wrong == nullptr) continue;
-    context.log(
-        LogLevel::kError,
-        fmt::format("the baseline {} is not saved: run {} computed wrong numbers in {}",
-                    results::printable(options.save_baseline), run, results::printable(wrong->key, 150)));
+    not_saved(
+        fmt::format("run {} computed wrong numbers in {}", runs[i], results::printable(wrong->key, 150)));
     return app::kExitWrongNumbers;
+  }
+  if (!results::any_passed(side)) {
+    not_saved("no case passed");
+    return app::worst(code, app::kExitCannotMeasure);
   }
   store.set_baseline(options.save_baseline, runs);
   return code;

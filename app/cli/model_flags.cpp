@@ -26,7 +26,7 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
       ->needs("--model");
   auto* strategy = command.add_option(
       "-s,--strategy", options.strategies,
-      "auto, wide, sequential, a strategy for all that have it, KIND=STRATEGY or %VALUE=STRATEGY");
+      "auto, wide, sequential, a strategy for all that can run by it, KIND=STRATEGY or %VALUE=STRATEGY");
   auto* tune = command.add_flag(
       "--tune", options.tune, "choose by measuring; without it by what was measured before, or by estimates");
   command.add_option("--plan", options.plan, "run this plan, saved by `widebench plan -o FILE`")

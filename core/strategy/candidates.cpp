@@ -48,22 +48,28 @@ void ask_strategy(const Graph& graph, const Node& node, const StrategyChoice& ch
   const auto* primitive = result.call.by_member ? nullptr : find_primitive(node.op);
   const auto wanted = wanted_strategy(choice, graph, node, primitive);
   const bool any = wanted.name == kAuto || wanted.name == kWide;
+  const bool named = !any && wanted.name != kSequential.name;
   const bool draws = draws_random(node);
-  if (primitive && wanted.name != kSequential.name) {
+  const auto consider_those = [&](const auto& is_meant) {
+    if (!primitive) return;
     for (const auto& strategy : primitive->strategies) {
-      if (draws && !strategy.random) continue;
-      if (any ? may_choose(strategy, choice) : strategy.name == wanted.name) consider(strategy, 0, result);
+      if ((!draws || strategy.random) && is_meant(strategy)) consider(strategy, 0, result);
     }
-  }
-  const bool offered = !result.candidates.empty();
-  if (!offered && wanted.must && !any && wanted.name != kSequential.name) {
+  };
+  if (named) consider_those([&](const Strategy& one) { return one.name == wanted.name; });
+  const bool refused = named && result.candidates.empty();
+  if (refused && wanted.must) {
     const auto reason = result.call.by_member
                             ? std::string("its sizes depend on data, or it runs graphs of its own")
                         : result.refusals.empty() ? std::string("there is no such strategy")
                                                   : result.refusals[0].reason;
     throw Error("plan", describe(graph, node) + ": strategy '" + wanted.name + "' cannot run it: " + reason);
   }
-  if (!offered || wanted.name == kAuto || wanted.name == kSequential.name)
+  if (any || refused) {
+    consider_those(
+        [&](const Strategy& one) { return may_choose(one, choice) && (any || one.name != wanted.name); });
+  }
+  if (result.candidates.empty() || refused || wanted.name == kAuto || wanted.name == kSequential.name)
     consider(kSequential, own_arithmetic(primitive, result.call), result);
 }
 

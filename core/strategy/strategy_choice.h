@@ -20,7 +20,8 @@ inline constexpr std::string_view kWide = "wide";
 
 /// The narrowest that names a node holds: by value, then by kind, then `all`.
 struct StrategyChoice {
-  /// auto, wide, sequential, or a strategy's name for every primitive that has it; the others choose freely.
+  /// auto, wide, sequential, or a strategy's name for every node that can run by it; the others choose
+  /// freely.
   std::string all = std::string(kAuto);
   /// By primitive ("conv" -> "sequential") or operator ("conv2d" -> "grouped").
   std::map<std::string, std::string> by_kind;

@@ -139,6 +139,17 @@ TEST_F(HistoryCli, WhatGoesWrongWhenMeasuredAgainIsTold) {
   EXPECT_THAT(run({"runs", "list"}).out, HasSubstr("measured-again"));
 }
 
+TEST_F(HistoryCli, NoBaselineIsMadeOfNothing) {
+  write_preset("crashes.json", {2}, {"crash"});
+  auto ran = sweep({"--save-baseline", "main"}, "crashes.json");
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.err, HasSubstr("the baseline main is not saved: no case passed"));
+  EXPECT_THAT(run({"runs", "list"}).out, Not(HasSubstr("baseline:")));
+  ran = run({"runs", "pin", "latest", "--as", "main"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("no case of the runs passed"));
+}
+
 TEST_F(HistoryCli, NoBaselineIsMadeOfWrongNumbers) {
   write_preset("wrong.json", {2}, {"mlp", "fail"});
   auto ran = sweep({"--repeat", "2", "--save-baseline", "main"}, "wrong.json");

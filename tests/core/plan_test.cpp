@@ -105,6 +105,22 @@ TEST(Choice, EveryNamedStrategyGivesTheSameNumbers) {
   }
 }
 
+TEST(Choice, WhereANamedStrategyCannotRunAnotherDoes) {
+  zoo::Builder b("with_strides");
+  const auto x = b.input("x", normal({2, 16, 12, 12}));
+  const auto y = b.op("aten.abs.default", {ref(b.conv2d("first", x, 16, 16, 3, 1, 1))});
+  b.output(b.conv2d("second", y, 16, 16, 3, 2, 1));
+  const auto architecture = b.take();
+  BuildOptions options;
+  options.strategies = {"winograd_2x2", {}};
+  auto model = wide_model(architecture, kMembers, options);
+  const auto inputs = wide_inputs(architecture, kMembers);
+  const auto& built = model.build(inputs);
+  EXPECT_EQ(strategies(built).front(), "winograd_2x2");
+  EXPECT_EQ(coverage(built).sequential, 0);
+  expect_right(model, inputs);
+}
+
 TEST(Plan, PackedValuesStayPackedFromOneConvolutionToTheNext) {
   const auto architecture = two_convolutions();
   BuildOptions options;

@@ -169,6 +169,7 @@ TEST(CompareTest, CasesOfOneSideAreListed) {
   EXPECT_EQ(seen.only_in_second[0].key, "c");
   EXPECT_EQ(seen.cases.size(), 1u);
   EXPECT_TRUE(has(text(seen), "MISSING    a is not in after"));
+  EXPECT_TRUE(has(text(seen), "NEW        c is not in before"));
 }
 
 TEST(CompareTest, WhatDidNotPassIsNotCompared) {

@@ -77,6 +77,17 @@ TEST(RecordTest, ObjectsToASpeedupWithoutAPass) {
   EXPECT_NE(objection(record), "");
 }
 
+TEST(RecordTest, ObjectsToTimesBelow0) {
+  for (const bool of_rival : {false, true}) {
+    CaseRecord record = passed_case();
+    (of_rival ? record.rivals[0].time : record.wide).median_us = -1;
+    EXPECT_NE(objection(record), "");
+  }
+  CaseRecord record = passed_case();
+  record.first_run_us = -1;
+  EXPECT_NE(objection(record), "");
+}
+
 TEST(RecordTest, ObjectsToAPassThatIsNotProven) {
   CaseRecord record = passed_case();
   record.checks.clear();
