@@ -69,11 +69,12 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
     return options_.mode == Mode::kEager ? fused : group(fused, held.states, choice);
   });
 
+  return_free_memory();  // what tracing and the stages left: planning and packing begin in what is there then
   const auto begun = Clock::now();
   auto planned = this->planned(optimized, canonical, held, choice, inputs, key);
   const double tuning = milliseconds_since(begun);
   settle_weights();
-  if (has_much_weight()) return_free_memory();  // what packing them left
+  return_free_memory();  // what packing them left
   pipeline.note("widen", milliseconds_since(start), [&] { return print(optimized, planned.plan); });
   pipeline.note("compile", milliseconds_since(start), [&] {
     return std::to_string(planned.execution.instructions()) + " instructions; " +

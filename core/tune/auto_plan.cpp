@@ -228,11 +228,8 @@ class AutoPlanner {
     all.clear();
     reference_.reset();
     examples_.reset();
-    if (!best.execution) {
-      auto planned = build(best.schedule, std::move(best.plans));
-      return_free_memory();
-      return planned;
-    }
+    if (!best.execution) best.execution.emplace(execution(best.schedule, best.plans));
+    return_free_memory();  // of passes that were timed, and of building
     return {best.schedule,
             std::move(best.plans.plan),
             std::move(best.plans.rest),

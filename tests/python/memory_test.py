@@ -18,6 +18,9 @@ import unittest.mock
 from support import same_as_modules, torch, widebench
 from widebench import _compile
 
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "scripts"))
+import ordinary_models  # noqa: E402
+
 
 def status(name):
     with open("/proc/self/status") as file:
@@ -154,8 +157,30 @@ class Memory(unittest.TestCase):
             self.assertLess(peak, 1.3, make.__name__)
             self.assertLess(after, 1.3, make.__name__)
 
+    def test_transformer(self):
+        """Small weights, and a graph of many nodes, of which tracing leaves much."""
+        with torch.no_grad():
+            modules, x = [ordinary_models.Gpt().eval() for _ in range(8)], torch.randint(512, (1, 64))
+            widebench.compile(modules_of(2, 1, 8), torch.randn(1, 8), config="fast")
+            modules[0](x)
+        before = resident()
+        forget_peak()
+        wide = widebench.compile(modules, x, config="fast")
+        self.assertLess(status("VmHWM") - before, 1.3 * sum(p.nbytes for module in modules for p in module.parameters()))
+        same_as_modules(self, wide, modules, x)
+
     def test_measured(self):
         self.judge(widebench.Config(seconds=5))
+
+    def test_what_measuring_took_is_free_for_others(self):
+        modules = [torch.nn.Sequential(torch.nn.Conv2d(8, 16, 3), torch.nn.ReLU(), torch.nn.Conv2d(16, 16, 3)).eval() for _ in range(8)]
+        x = torch.randn(8, 8, 80, 80)
+        wide = widebench.compile(modules, x, config=widebench.Config(seconds=1))
+        answer = 8 * 8 * 16 * 76 * 76 * 4
+        before = status("VmRSS")
+        resident()
+        self.assertLess(before - status("VmRSS"), answer)
+        self.assertEqual(wide(x).nbytes, answer)
 
 
 if __name__ == "__main__":
