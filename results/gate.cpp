@@ -294,7 +294,7 @@ GateOutcome gate(const Side& baseline, const Side& run, const GateOptions& optio
   GateOutcome outcome;
   first_look(baseline, run, options, outcome);
   if (outcome.alerts.empty() || !again || options.repeats < 1) {
-    conclude(outcome.alerts, outcome);
+    conclude(std::exchange(outcome.alerts, {}), outcome);
   } else if (measure_again(baseline, options, again, outcome)) {
     conclude({}, outcome);
   } else {

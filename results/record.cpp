@@ -32,7 +32,7 @@ bool is_set(const Interval& interval) {
 }
 
 bool is_below_0(const profiler::Summary& time) {
-  return time.median_us < 0 || time.min_us < 0 || time.iqr_us < 0 || time.mad_us < 0;
+  return time.median_us < 0 || time.ci95.low < 0 || time.min_us < 0 || time.iqr_us < 0 || time.mad_us < 0;
 }
 
 /// "WHAT 'NAME'".
@@ -106,10 +106,15 @@ std::string objection(const CaseRecord& record) {
     speedups.push_back(&rival.speedup);
     if (!names.insert(rival.name).second) return about("two of its contenders have the name", rival.name);
   }
-  if (is_below_0(record.wide) || record.first_run_us < 0) return "a time is below 0";
-  for (const Rival& rival : record.rivals) {
-    if (is_below_0(rival.time) || rival.first_run_us < 0) return "a time is below 0";
+  if (record.n < 0) return "a number of members is below 0";
+  bool is_early =
+      is_below_0(record.wide) || record.first_run_us < 0 || record.compile_us < 0 || record.seconds < 0;
+  for (const Rival& rival : record.rivals) is_early |= is_below_0(rival.time) || rival.first_run_us < 0;
+  for (const auto& sample : record.samples) {
+    is_early |= sample.microseconds < 0;
+    if (sample.contender < 0) return "a sample is of no contender";
   }
+  if (is_early) return "a time is below 0";
   const bool passed = record.verdict == Verdict::kPass;
   for (const Interval* speedup : speedups) {
     if (!is_set(*speedup)) continue;

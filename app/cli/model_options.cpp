@@ -25,6 +25,11 @@ StrategyChoice parse_strategies(const std::vector<std::string>& given) {
   return choice;
 }
 
+void warn_of_strategies(const Context& context, const ModelOptions& options, const Build& built) {
+  const auto objection = built.plan().objection_to(built.optimized, options.strategies);
+  if (!objection.empty()) context.log(LogLevel::kWarn, objection);
+}
+
 BuildOptions build_options(const Context& context, const ModelOptions& options) {
   BuildOptions build;
   build.device = app::open_device(options.device);

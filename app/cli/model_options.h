@@ -29,4 +29,7 @@ std::map<std::string, std::int64_t> preset_sizes(const std::string& preset, cons
 /// "auto", "NAME" and "KIND=NAME" as the planner wants them. Throws wide::Error ("usage").
 StrategyChoice parse_strategies(const std::vector<std::string>& given);
 
+/// Warns where nothing runs by a strategy that was asked for.
+void warn_of_strategies(const Context& context, const ModelOptions& options, const Build& built);
+
 }  // namespace wide::cli

@@ -1,4 +1,5 @@
 // widebench plan: strategies, layouts and schedule of a model, chosen by measuring; saved, loaded, judged.
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -12,8 +13,11 @@
 #include "app/made_up_inputs.h"
 #include "app/regret.h"
 #include "core/bundle/plan_file.h"
+#include "core/tune/cost_book.h"
 #include "formats/error.h"
 #include "presets/zoo/zoo.h"
+#include "profiler/load.h"
+#include "results/table.h"
 
 namespace wide::cli {
 namespace {
@@ -174,7 +178,16 @@ int run(const Context& context, const PlanArguments& options) {
   check_not_read(std::array{options.output}, read);
   if (options.regret) return judge(context, options, names);
   auto planned = make(context, options, names[0]);
+  profiler::MachineLoad load;
+  const auto before = load.read();
   const auto& built = planned.model.build(planned.inputs);
+  const auto disturbed = profiler::objection(profiler::between(before, load.read()), at::get_num_threads());
+  if (!disturbed.empty()) {
+    context.log(LogLevel::kWarn,
+                fmt::format("{}: another plan may be faster. Times are kept: to measure anew, delete {}",
+                            disturbed, results::printable(CostBook::default_file().string(), 4096)));
+  }
+  warn_of_strategies(context, options.model, built);
   if (!options.output.empty()) {
     write_plan(options.output, store(built.optimized, planned.model.members(), built.planned));
   }
@@ -198,7 +211,9 @@ void add_plan_command(CLI::App& app, Context& context) {
       ->excludes("--weights");
   command->add_option("-p,--preset", options->preset, "sizes of a built-in subject (default ci)")
       ->excludes("--model");
-  command->add_option("--inputs", options->inputs, "with --model: safetensors with input.K; default: made up")
+  command
+      ->add_option("--inputs", options->inputs,
+                   "with --model: safetensors with input.K; default: made up, one for each member")
       ->needs("--model");
   command->add_option("--seconds", options->seconds, "measure for no longer than this (default 20)")
       ->check(between(0.0, 86400.0));
@@ -206,7 +221,8 @@ void add_plan_command(CLI::App& app, Context& context) {
   command->add_flag("--regret", options->regret, "compare with every other plan, where there are few");
   add_common_options(*command, context);
   command->footer(examples(
-      {"widebench plan resblock -n 8", "widebench plan --model m.pt2 --weights s*.safetensors -o m.plan.json",
+      {"widebench plan resblock -n 8",
+       "widebench plan --model m.pt2 --weights s*.safetensors --inputs in.safetensors -o m.plan.json",
        "widebench run --plan m.plan.json --model m.pt2 --weights s*.safetensors --inputs "
        "in.safetensors --outputs out.safetensors",
        "widebench plan --regret"}));

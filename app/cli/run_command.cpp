@@ -82,9 +82,7 @@ int run(const Context& context, const RunArguments& options) {
   const auto inputs = app::read_inputs(options.inputs, model);
   const auto& built = model.build(inputs);
   const auto cover = coverage(built);
-  if (const auto objection = built.plan().objection_to(built.optimized, options.model.strategies);
-      !objection.empty())
-    context.log(LogLevel::kWarn, objection);
+  warn_of_strategies(context, options.model, built);
   const auto outputs = model.forward(inputs);
   std::vector<app::Expectation> expectations;
   if (!options.expect.empty()) {

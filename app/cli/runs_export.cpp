@@ -81,7 +81,8 @@ int export_run(const Context& context, const RunsExportArguments& options) {
   }
   results::write_text(options.output, text);
   tell_written(context, id, options.output);
-  context.human() << "run " << id << " written to " << printable(options.output, 4096) << '\n';
+  context.human() << "run " << id << " written to " << printable(options.output, 4096) << " (" << format
+                  << ")\n";
   if (format == "json" && !app::captured_cases(store, id).empty())
     context.human() << "its captures are not in a report; --format trace writes them\n";
   return app::kExitDone;

@@ -1,6 +1,8 @@
 // widebench runs pin, unpin, tag, note, delete, prune: what is kept of the history, and under which names.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -48,7 +50,8 @@ std::vector<std::int64_t> chosen(const Store& store, const std::vector<std::stri
   std::vector<std::int64_t> ids;
   for (const auto& choice : choices) {
     const auto found = find_runs(store, choice);
-    ids.insert(ids.end(), found.begin(), found.end());
+    std::ranges::copy_if(found, std::back_inserter(ids),
+                         [&](auto id) { return std::ranges::find(ids, id) == ids.end(); });
   }
   return ids;
 }

@@ -19,8 +19,7 @@ int trend(const Context& context, const RunsTrendArguments& options) {
   const auto seen = results::trend(options.subject, store.trend(options.subject));
   if (seen.series.empty()) {
     throw Error("runs", store.path().string() + ": no run measured here has the subject \"" +
-                            results::printable(options.subject) +
-                            "\"; `widebench runs show latest` lists them");
+                            results::printable(options.subject) + "\"; `widebench runs list` lists runs");
   }
   if (context.json) {
     write_json(context.out, seen);

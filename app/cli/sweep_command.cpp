@@ -15,6 +15,20 @@ struct SweepArguments {
   WindowRequest window;
 };
 
+// Without a preset the program is the window, which would not see a sweep's options, and the other way round.
+void refuse_of_the_other(const CLI::App& app, bool sweeps) {
+  for (const auto* option : app.get_options()) {
+    const auto name = option->get_name();
+    if (option->count() == 0 || name == "--preset" || name == "--db" || option->get_group() == kOutputGroup)
+      continue;
+    const bool of_window = option->get_group() == kWindowGroup;
+    if (of_window && sweeps)
+      throw CLI::ValidationError(name, "is for the window, and --preset sweeps; leave one out");
+    if (!of_window && !sweeps)
+      throw CLI::ValidationError(name, "is for a sweep; give --preset NAME, or name a command");
+  }
+}
+
 int sweep(Context& context, const SweepArguments& options) {
   if (options.preset.empty()) {
     auto window = options.window;
@@ -51,8 +65,10 @@ void add_sweep_options(CLI::App& app, Context& context) {
              "  4 undecided against the baseline, with --fail-inconclusive\n"
              "  5 goes before 1, 1 before 3, 3 before 4. Whatever the code, all finished cases are stored.");
   // CLI11 runs the root's callback too when a command was named, after that command's own.
-  app.callback([&context, options] {
-    if (!context.action) context.action = [&context, options] { return sweep(context, *options); };
+  app.callback([&app, &context, options] {
+    if (context.action) return;
+    refuse_of_the_other(app, !options->preset.empty());
+    context.action = [&context, options] { return sweep(context, *options); };
   });
 }
 

@@ -107,14 +107,22 @@ std::string settled_device(const Context& context, const std::string& name) {
 void add_window_options(CLI::App& command, WindowRequest& request) {
   command
       .add_option("--screenshot", request.screenshot, "Write what the window shows to this PNG file, and end")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->group(kWindowGroup);
   command.add_option("--window-size", request.size, "Pixels of the window (default 1280x800)")
-      ->type_name("WxH");
+      ->type_name("WxH")
+      ->group(kWindowGroup);
   command.add_option("--open", request.panel, "Panel to bring to the front: models, graph, strategies, …")
-      ->type_name("PANEL");
-  command.add_option("--theme", request.theme, "dark or light")->check(CLI::IsMember({"dark", "light"}));
-  command.add_option("--scale", request.percent, "Size of the text in percent")->check(between(50, 300));
-  command.add_flag("--demo", request.demo, "Show samples and a fixed clock; read and keep no settings");
+      ->type_name("PANEL")
+      ->group(kWindowGroup);
+  command.add_option("--theme", request.theme, "dark or light")
+      ->check(CLI::IsMember({"dark", "light"}))
+      ->group(kWindowGroup);
+  command.add_option("--scale", request.percent, "Size of the text in percent")
+      ->check(between(50, 300))
+      ->group(kWindowGroup);
+  command.add_flag("--demo", request.demo, "Show samples and a fixed clock; read and keep no settings")
+      ->group(kWindowGroup);
 }
 
 int open_window(Context& context, const WindowRequest& request) {

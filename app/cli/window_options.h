@@ -17,6 +17,8 @@ struct WindowRequest {
   std::string device = "auto";  ///< that models run on
 };
 
+inline constexpr const char* kWindowGroup = "Window";
+
 /// --screenshot, --window-size, --open, --demo, --theme and --scale.
 void add_window_options(CLI::App& command, WindowRequest& request);
 

@@ -228,8 +228,11 @@ void check_names(const std::vector<Member>& members) {
   std::set<std::string> seen;
   for (const auto& member : members) {
     if (!seen.insert(member.name).second) {
-      throw Error("load", "two members have the name '" + member.name +
-                              "', one of them in a packed file; unpack it and rename one");
+      throw Error(
+          "load",
+          "two members have the name '" + member.name +
+              "', one of them in a packed file; give either that file or the checkpoints that are in it, "
+              "or unpack it and rename one");
     }
   }
 }

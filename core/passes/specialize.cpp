@@ -324,8 +324,11 @@ void check_input(const Graph& graph, const GraphInput& input, const at::Tensor& 
                              " to " + (range->second.max ? std::to_string(*range->second.max) : "any"));
     }
   }
-  if (!fits)
-    throw Error("run", who + " is " + shape_text(tensor.sizes()) + ", the model wants " + wanted + "]");
+  if (!fits) {
+    const bool other_size = sizes.size() == static_cast<std::size_t>(tensor.dim());
+    throw Error("run", who + " is " + shape_text(tensor.sizes()) + ", the model wants " + wanted + "]" +
+                           (other_size ? "; dynamic_shapes of torch.export allow other sizes" : ""));
+  }
 }
 
 }  // namespace wide

@@ -98,7 +98,10 @@ std::size_t find_candidate(const Graph& graph, const Node& node, const NodeCandi
         one.offer.results == choice.results)
       return i;
   }
-  std::string reason = "it does not offer these layouts";
+  std::string reason =
+      "it does not offer these layouts, as where inputs are one for each member in the one and one for all "
+      "in "
+      "the other (widebench plan --inputs FILE)";
   for (const auto& refusal : candidates.refusals) {
     if (refusal.strategy == choice.strategy) reason = refusal.reason;
   }

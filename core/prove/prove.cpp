@@ -219,6 +219,7 @@ BuildOptions same_plan(WideModel& model, std::span<const ModelInput> inputs) {
   const auto& built = model.build(inputs);
   auto options = model.options();
   options.plan = store(built.optimized, model.members(), built.planned);
+  options.warn = {};  // where another strategy stands in, that is not what the user asked for
   return options;
 }
 

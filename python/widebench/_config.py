@@ -22,9 +22,10 @@ class Config:
     Attributes
     ----------
     mode : str
-        ``"default"``: pointwise operators that only serve one another run as one. ``"eager"``: operator by operator.
-        ``"reduce-overhead"``: as ``"default"``, with a static memory plan, see `use_pooled_memory`. ``"max-autotune"``: as
-        ``"reduce-overhead"``, with ways that round otherwise than PyTorch: 3x3 convolutions by Winograd's algorithm.
+        ``"default"``: pointwise operators that only serve one another run as one, and ways that round otherwise than PyTorch,
+        but no worse, are taken where they are faster. ``"eager"``: operator by operator. ``"reduce-overhead"``: as ``"default"``,
+        with a static memory plan, see `use_pooled_memory`. ``"max-autotune"``: as ``"reduce-overhead"``, with ways whose errors
+        are up to four times PyTorch's, such as Winograd's algorithm on tiles of 4x4.
     tuning : str
         ``"measure"``: time candidates where estimates leave a choice; ``"cached"``: use only times known already;
         ``"estimate"``: measure nothing.

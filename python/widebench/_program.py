@@ -142,6 +142,8 @@ def _thin(tensor):
     return torch.nn.Parameter(thin, requires_grad=tensor.requires_grad) if isinstance(tensor, torch.nn.Parameter) else thin
 
 
+_OF_JOINT_GRAPHS = ("loss_output", "gradient_to_parameter", "gradient_to_user_input")  # a step of training: the loss, then gradients
+
 _FUNCTIONS = {"Integer": lambda a: a, "Float": float, "Add": lambda *terms: sum(terms[1:], terms[0]), "Mul": lambda *factors: math.prod(factors),
               "Pow": lambda a, b: a ** b, "FloorDiv": lambda a, b: a // b, "CleanDiv": lambda a, b: a // b, "IntTrueDiv": lambda a, b: a / b,
               "FloatTrueDiv": lambda a, b: a / b, "Mod": lambda a, b: a % b, "PythonMod": lambda a, b: a % b, "CeilDiv": lambda a, b: -(-a // b),
@@ -237,7 +239,10 @@ class Program:
         self._outputs = []  # a tensor's meta, ("size", a function of sizes), or (a constant,)
         sizes = self._sizes([[0] * len(meta["sizes"]) for meta in self._inputs])
         for spec in specs["output_specs"]:
-            if "user_output" not in spec:
+            kind, value = next(iter(spec.items()))
+            if kind in _OF_JOINT_GRAPHS:
+                self._outputs.append(tensors[value["arg"]["name"]])
+            if kind != "user_output":
                 continue
             argument = spec["user_output"]["arg"]
             kind, value = next(iter(argument.items()))
@@ -251,6 +256,8 @@ class Program:
                 self._outputs.append(("size", number))
             else:
                 self._outputs.append((_constant(argument),))
+        if any(next(iter(spec)) in _OF_JOINT_GRAPHS for spec in specs["output_specs"]):  # the tree has the loss alone
+            self.out_spec = pytree.tree_structure((0,) * len(self._outputs))
         # A call with so many tensors, and nothing else, needs no flattening; -1: every call does.
         self.plain = len(self._leaves) if self.in_spec == pytree.tree_structure((("",) * len(self._leaves), {})) else -1
         self.plain = self.plain if len(self._inputs) == len(self._leaves) else -1

@@ -102,7 +102,9 @@ TEST_F(HistoryCli, ABaselineMeasuresItsUnsteadyCasesAgain) {
 TEST_F(HistoryCli, AnAlertThatIsNotMeasuredAgainIsUndecided) {
   ASSERT_EQ(sweep({"--save-baseline", "main"}).code, 0);
   ::setenv("FAKE_SLOW", "1.2", 1);
-  EXPECT_EQ(sweep({"--baseline", "main", "--gate-repeats", "0"}).code, 0);
+  const auto ran = sweep({"--baseline", "main", "--gate-repeats", "0"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out, HasSubstr(" 0 measured again"));
   EXPECT_EQ(sweep({"--baseline", "main", "--gate-repeats", "0", "--fail-inconclusive"}).code, 4);
 }
 
@@ -294,7 +296,7 @@ TEST_F(HistoryCli, WritesEveryFormat) {
 
 TEST_F(HistoryCli, KeepsNamesTagsAndNotes) {
   ASSERT_EQ(sweep({"--repeat", "4"}).code, 0);
-  EXPECT_EQ(run({"runs", "pin", "1", "2", "--as", "main"}).code, 0);
+  EXPECT_EQ(run({"runs", "pin", "1", "2", "1", "--as", "main"}).out, "baseline main is now run 1, 2\n");
   EXPECT_EQ(run({"runs", "pin", "1", "--as", "12"}).code, 2);
   EXPECT_EQ(run({"runs", "tag", "latest", "nightly", "arm"}).code, 0);
   EXPECT_EQ(run({"runs", "note", "latest", "\x1b[31mred"}).code, 0);

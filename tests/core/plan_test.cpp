@@ -105,6 +105,13 @@ TEST(Choice, EveryNamedStrategyGivesTheSameNumbers) {
   }
 }
 
+TEST(Choice, TwoStrategiesForAllAreRefused) {
+  StrategyChoice choice;
+  add_choice(choice, "grouped+conv=sequential+grouped");
+  EXPECT_EQ(choice.all, "grouped");
+  expect_error([&] { add_choice(choice, "xsmm"); }, "plan", {"'grouped'", "KIND=xsmm"});
+}
+
 TEST(Choice, WhereANamedStrategyCannotRunAnotherDoes) {
   zoo::Builder b("with_strides");
   const auto x = b.input("x", normal({2, 16, 12, 12}));

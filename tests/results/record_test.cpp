@@ -86,6 +86,13 @@ TEST(RecordTest, ObjectsToTimesBelow0) {
   CaseRecord record = passed_case();
   record.first_run_us = -1;
   EXPECT_NE(objection(record), "");
+  record = passed_case();
+  add_measurement(record, sample_measurement());
+  EXPECT_EQ(objection(record), "");
+  record.samples[0].microseconds = -1;
+  EXPECT_NE(objection(record), "");
+  record.samples[0] = {.contender = -1, .microseconds = 1};
+  EXPECT_NE(objection(record), "");
 }
 
 TEST(RecordTest, ObjectsToAPassThatIsNotProven) {
