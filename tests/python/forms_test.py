@@ -1,6 +1,8 @@
 """Forms of models and calls that are legitimate but odd: each found by somebody who looked for a wrong answer."""
+import pathlib
 import unittest
 
+from safetensors.torch import load_file
 from torch.nn.utils import prune
 
 from support import nets, torch, widebench
@@ -260,6 +262,19 @@ class Forms(unittest.TestCase):
         for module, unpacked in zip(modules, wide.unpack()):
             self.assertNotIn("meta", {str(part.weight.device) for part in unpacked.modules() if isinstance(part, torch.nn.Linear)})
             torch.testing.assert_close(unpacked(X), module(X))
+
+    def test_a_step_of_training(self):
+        """A joint graph of torch.export: its loss, then its gradients."""
+        folder = pathlib.Path(__file__).parents[1] / "cases" / "tr_joint_mlp"
+        golden = load_file(folder / "golden.safetensors")
+        checkpoints = sorted(folder.glob("seed*.safetensors"))
+        wide = widebench.from_files(folder / "model.pt2", checkpoints, config=FAST)
+        for i, checkpoint in enumerate(checkpoints):
+            args, kwargs = wide._program.call([golden[f"{checkpoint.stem}.input.{k}"] for k in range(wide._program.inputs)])
+            answers = wide(*args, **kwargs)
+            self.assertGreater(len(answers), 1)
+            for k, answer in enumerate(answers):
+                torch.testing.assert_close(answer[i], golden[f"{checkpoint.stem}.output.{k}"], rtol=1e-4, atol=1e-5)
 
     def test_norms_of_equal_numbers(self):
         """They deviate by nothing: what is left is the bias, which ATen's own sums miss by more."""

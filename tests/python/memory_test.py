@@ -1,6 +1,8 @@
 """How much memory `compile` takes beside the modules: `python memory_test.py MEMBERS LAYERS WIDTH BATCH` prints it for linear layers,
 with `images` behind for convolutions of images of 14x14, with `folded` for such with batch norms.
 
+`python memory_test.py gpt fast` prints it of eight models of scripts/ordinary_models.py by this name, with this configuration.
+
 `python memory_test.py ROUNDS` prints what so many rounds of making, calling and deleting a wide model leave behind.
 """
 import ctypes
@@ -71,6 +73,24 @@ def measure(members, layers, width, batch, config, make=modules_of):
     peak = (status("VmHWM") - before) / weights
     gc.collect()
     return peak, (status("VmRSS") - before) / weights, wide, modules, x
+
+
+def measure_ordinary(name, config):
+    """The same of eight models of scripts/ordinary_models.py."""
+    make, sample = ordinary_models.MODELS[name]
+    inputs = sample()
+    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
+    with torch.no_grad():
+        modules = [make().eval() for _ in range(8)]
+        widebench.compile(modules_of(2, 1, 8), torch.randn(1, 8), config="fast")
+        modules[0](*inputs)
+    weights = sum(p.nbytes for module in modules for p in module.parameters())
+    before = resident()
+    forget_peak()
+    wide = widebench.compile(modules, inputs, config=config)
+    peak = (status("VmHWM") - before) / weights
+    gc.collect()
+    return peak, (status("VmRSS") - before) / weights, wide, modules, inputs
 
 
 def growth(one_round, rounds, pieces=9):
@@ -159,15 +179,9 @@ class Memory(unittest.TestCase):
 
     def test_transformer(self):
         """Small weights, and a graph of many nodes, of which tracing leaves much."""
-        with torch.no_grad():
-            modules, x = [ordinary_models.Gpt().eval() for _ in range(8)], torch.randint(512, (1, 64))
-            widebench.compile(modules_of(2, 1, 8), torch.randn(1, 8), config="fast")
-            modules[0](x)
-        before = resident()
-        forget_peak()
-        wide = widebench.compile(modules, x, config="fast")
-        self.assertLess(status("VmHWM") - before, 1.3 * sum(p.nbytes for module in modules for p in module.parameters()))
-        same_as_modules(self, wide, modules, x)
+        peak, _, wide, modules, inputs = measure_ordinary("gpt", "fast")
+        self.assertLess(peak, 1.3)
+        same_as_modules(self, wide, modules, *inputs)
 
     def test_measured(self):
         self.judge(widebench.Config(seconds=5))
@@ -191,6 +205,9 @@ if __name__ == "__main__":
         kind, config = sys.argv[5:]
         peak, after, wide, *_ = measure(*map(int, sys.argv[1:5]), config, KINDS[kind])
         print(f"{config}: {peak:.2f} times the weights at the peak, {after:.2f} afterwards; {wide.explain().facts['schedule']}")
+    elif len(sys.argv) == 3 and sys.argv[1] in ordinary_models.MODELS:
+        peak, after, wide, *_ = measure_ordinary(*sys.argv[1:])
+        print(f"{sys.argv[1]}, {sys.argv[2]}: {peak:.2f} times the weights at the peak, {after:.2f} afterwards; {wide.explain().facts['schedule']}")
     elif len(sys.argv) == 2 and sys.argv[1].isdigit():
         with tempfile.TemporaryDirectory() as folder:
             rounds = Rounds(folder)
