@@ -107,14 +107,14 @@ std::string objection(const CaseRecord& record) {
     if (!names.insert(rival.name).second) return about("two of its contenders have the name", rival.name);
   }
   if (record.n < 0) return "a number of members is below 0";
-  bool is_early =
+  bool below_0 =
       is_below_0(record.wide) || record.first_run_us < 0 || record.compile_us < 0 || record.seconds < 0;
-  for (const Rival& rival : record.rivals) is_early |= is_below_0(rival.time) || rival.first_run_us < 0;
+  for (const Rival& rival : record.rivals) below_0 |= is_below_0(rival.time) || rival.first_run_us < 0;
   for (const auto& sample : record.samples) {
-    is_early |= sample.microseconds < 0;
+    below_0 |= sample.microseconds < 0;
     if (sample.contender < 0) return "a sample is of no contender";
   }
-  if (is_early) return "a time is below 0";
+  if (below_0) return "a time is below 0";
   const bool passed = record.verdict == Verdict::kPass;
   for (const Interval* speedup : speedups) {
     if (!is_set(*speedup)) continue;

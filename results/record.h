@@ -67,7 +67,8 @@ double max_abs_err(const CaseRecord& record);
 void add_measurement(CaseRecord& record, const profiler::Measurement& measurement);
 
 /// Why the record must not be stored, or empty: a speed-up without a pass, or not above 0; a pass without a
-/// check or with a failed one; a passed check whose error is not finite; two contenders of one name.
+/// check or with a failed one; a passed check whose error is not finite; two contenders of one name; a time
+/// or a number of members below 0; a sample of no contender.
 std::string objection(const CaseRecord& record);
 
 /// Takes every speed-up out of the record; call it when a case turns out not to pass.

@@ -110,7 +110,7 @@ class Store {
                                              const profiler::Facts& machine) const;
 
   /// Names `runs` (replacing what had the name); they cannot be deleted until the baseline is removed. Throws
-  /// when a case of one computed wrong numbers.
+  /// when a case of one computed wrong numbers, or when no case of them passed.
   void set_baseline(const std::string& name, const std::vector<std::int64_t>& runs);
   /// False when there is none of this name.
   bool remove_baseline(const std::string& name);

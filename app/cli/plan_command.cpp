@@ -180,12 +180,14 @@ int run(const Context& context, const PlanArguments& options) {
   auto planned = make(context, options, names[0]);
   profiler::MachineLoad load;
   const auto before = load.read();
+  const auto& costs = *planned.model.options().costs;
+  const auto known = costs.size();
   const auto& built = planned.model.build(planned.inputs);
   const auto disturbed = profiler::objection(profiler::between(before, load.read()), at::get_num_threads());
-  if (!disturbed.empty()) {
+  if (!disturbed.empty() && costs.size() > known && built.optimized.device.is_cpu()) {
     context.log(LogLevel::kWarn,
                 fmt::format("{}: another plan may be faster. Times are kept: to measure anew, delete {}",
-                            disturbed, results::printable(CostBook::default_file().string(), 4096)));
+                            disturbed, results::printable(costs.file().string(), 4096)));
   }
   warn_of_strategies(context, options.model, built);
   if (!options.output.empty()) {

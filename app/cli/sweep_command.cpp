@@ -67,7 +67,7 @@ void add_sweep_options(CLI::App& app, Context& context) {
   // CLI11 runs the root's callback too when a command was named, after that command's own.
   app.callback([&app, &context, options] {
     if (context.action) return;
-    refuse_of_the_other(app, !options->preset.empty());
+    refuse_of_the_other(app, app.count("--preset") > 0);
     context.action = [&context, options] { return sweep(context, *options); };
   });
 }

@@ -36,7 +36,7 @@ std::vector<std::filesystem::path> library_paths() {
           folder / "../lib/x86_64-linux-gnu/widebench/libwide_window.so"};
 }
 
-// Opened once and never closed: its threads and destructors run until the end.
+// Opened once and never closed: its threads run until the end.
 void* open_library(std::string& problem) {
   for (const auto& path : library_paths()) {
     std::error_code error;

@@ -69,7 +69,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
     return options_.mode == Mode::kEager ? fused : group(fused, held.states, choice);
   });
 
-  return_free_memory();  // what tracing and the stages left: planning and packing begin in what is there then
+  return_free_memory();  // what tracing and the stages left; else the peak of planning has it on top
   const auto begun = Clock::now();
   auto planned = this->planned(optimized, canonical, held, choice, inputs, key);
   const double tuning = milliseconds_since(begun);

@@ -99,9 +99,8 @@ std::size_t find_candidate(const Graph& graph, const Node& node, const NodeCandi
       return i;
   }
   std::string reason =
-      "it does not offer these layouts, as where inputs are one for each member in the one and one for all "
-      "in "
-      "the other (widebench plan --inputs FILE)";
+      "it does not offer these layouts; perhaps the plan was made with one input for all members and is run "
+      "with one for each, or the other way round (widebench plan --inputs FILE)";
   for (const auto& refusal : candidates.refusals) {
     if (refusal.strategy == choice.strategy) reason = refusal.reason;
   }

@@ -50,7 +50,7 @@ void add_choice(StrategyChoice& choice, const std::string& text) {
   for (const auto& one : strategies_in(text)) {
     const auto equals = one.find('=');
     if (equals == std::string::npos) {
-      if (choice.all != kAuto && choice.all != one) {
+      if (choice.all != kAuto && one != kAuto && choice.all != one) {
         throw Error("plan",
                     "'" + choice.all + "' and '" + one +
                         "' are both for all operations; name what the one is for, as in 'KIND=" + one + "'");

@@ -256,7 +256,7 @@ class Program:
                 self._outputs.append(("size", number))
             else:
                 self._outputs.append((_constant(argument),))
-        if any(next(iter(spec)) in _OF_JOINT_GRAPHS for spec in specs["output_specs"]):  # the tree has the loss alone
+        if any(next(iter(spec)) in _OF_JOINT_GRAPHS for spec in specs["output_specs"]):  # the tree has no gradients
             self.out_spec = pytree.tree_structure((0,) * len(self._outputs))
         # A call with so many tensors, and nothing else, needs no flattening; -1: every call does.
         self.plain = len(self._leaves) if self.in_spec == pytree.tree_structure((("",) * len(self._leaves), {})) else -1

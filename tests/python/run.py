@@ -4,6 +4,7 @@ usage: run.py REPORT.xml FILE.CLASS…     REPORT.xml: what report.py reads of a
 
 A class alone: python members_test.py Members.
 """
+import contextlib
 import importlib
 import os
 import pathlib
@@ -17,7 +18,13 @@ import support
 import torch._dynamo  # noqa: F401  what torch.export imports when it is first called
 
 SECONDS = 600  # for a class
+AT_ONCE = min(2, len(os.sched_getaffinity(0)))  # as CMakeLists.txt says to ctest
 SKIPPED = 77
+
+
+def printable(text):
+    """Without what XML cannot hold."""
+    return "".join(c if c in "\n\t" or c.isprintable() else "?" for c in text)
 
 
 class Result(unittest.TextTestResult):
@@ -38,7 +45,7 @@ class Result(unittest.TextTestResult):
         self.case.set("time", f"{time.monotonic() - self.begun:.3f}")
 
     def failed(self, test, error):
-        tree.SubElement(self.case, "failure", message=self._exc_info_to_string(error, test))
+        tree.SubElement(self.case, "failure", message=printable(self._exc_info_to_string(error, test)))
 
     def addError(self, test, error):
         super().addError(test, error)
@@ -76,6 +83,7 @@ def run(name, report):
 
 def start(name, folder):
     """Forks a child for a class; its output goes to a file of its own."""
+    (folder / f"{name}.xml").unlink(missing_ok=True)
     child = os.fork()
     if child:
         return child
@@ -99,23 +107,13 @@ def start(name, folder):
 def main(report, names):
     folder = pathlib.Path(report).with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
-    left, running, codes = list(names), {}, {}
-    while left or running:
-        while left and len(running) < (os.cpu_count() or 1):
-            name = left.pop(0)
-            running[start(name, folder)] = name, time.monotonic()
-        child, status = os.waitpid(-1, os.WNOHANG)
-        if child:
-            name, _ = running.pop(child)
-            codes[name] = os.waitstatus_to_exitcode(status)
-            print((folder / f"{name}.txt").read_text(), flush=True)
-            print(f"{name}: ended with {codes[name]}", flush=True)
-            continue
-        for child, (name, begun) in running.items():
-            if time.monotonic() - begun > SECONDS:
-                print(f"{name}: took longer than {SECONDS} s", flush=True)
+    running = {}
+    try:
+        codes = run_all(folder, list(names), running)
+    finally:
+        for child in running:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(child, 9)
-        time.sleep(0.05)
     whole = tree.Element("testsuites")
     for name, code in codes.items():
         written = folder / f"{name}.xml"
@@ -123,13 +121,39 @@ def main(report, names):
             whole.append(tree.parse(written).getroot())
         else:  # it died, or lacks what all its tests need
             case = tree.SubElement(tree.SubElement(whole, "testsuite"), "testcase", name=name, classname="python", status="run", time="0")
-            said = (folder / f"{name}.txt").read_text()
+            said = printable(output_of(folder, name))
             if code == SKIPPED:
                 tree.SubElement(case, "skipped", message=said.strip().removeprefix("SKIPPED: "))
             else:
                 tree.SubElement(case, "failure", message=f"ended with {code}\n{said}")
     tree.ElementTree(whole).write(report)
     return 1 if any(code not in (0, SKIPPED) for code in codes.values()) else 0
+
+
+def output_of(folder, name):
+    return (folder / f"{name}.txt").read_text(errors="replace")
+
+
+def run_all(folder, left, running):
+    """Exit statuses by name. `running` holds, all the time, what runs: (name, when it began) by child."""
+    codes = {}
+    while left or running:
+        while left and len(running) < AT_ONCE:
+            name = left.pop(0)
+            running[start(name, folder)] = name, time.monotonic()
+        child, status = os.waitpid(-1, os.WNOHANG)
+        if child:
+            name, _ = running.pop(child)
+            codes[name] = os.waitstatus_to_exitcode(status)
+            print(output_of(folder, name), flush=True)
+            print(f"{name}: ended with {codes[name]}", flush=True)
+            continue
+        for child, (name, begun) in running.items():
+            if time.monotonic() - begun > SECONDS:
+                print(f"{name}: took longer than {SECONDS} s", flush=True)
+                os.killpg(child, 9)
+        time.sleep(0.05)
+    return codes
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import traceback
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's starts its threads when it is imported; see ran_as_program()
 try:
     import torch
 
