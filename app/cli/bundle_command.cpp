@@ -25,8 +25,7 @@ struct BundleArguments {
 };
 
 int run(const Context& context, const BundleArguments& options) {
-  auto given = options.model;
-  given.mode = given.mode_or("default");
+  const auto& given = options.model;
   if (given.models.size() == 1 && is_bundle(given.models[0]))
     throw Error("usage", given.models[0] + ": is a bundle already; copy the folder, or name its model.pt2");
   check_bundle_place(options.output, options.force);
@@ -61,6 +60,7 @@ void add_bundle_command(CLI::App& app, Context& context) {
   auto options = std::make_shared<BundleArguments>();
   auto* command = app.add_subcommand(
       "bundle", "Plan and compile a model, and write it as a folder that runs without either");
+  options->model.usual_mode = "default";
   add_model_options(*command, options->model);
   command->add_option("--inputs", options->inputs,
                       "safetensors with input.K, a plan for the shapes in each; default: made up");

@@ -36,11 +36,12 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
       ->check(CLI::IsMember(presets::kDevices));
   command
       .add_option("--mode", options.mode,
-                  "eager (default here; of bundles: their own), default (pointwise operators in groups, and "
-                  "ways that\n"
-                  "round otherwise than PyTorch, but no worse), reduce-overhead (and a static memory plan) "
-                  "or max-autotune\n"
-                  "(and errors of up to four times PyTorch's, as Winograd's on tiles of 4x4)")
+                  "eager, default (pointwise operators in groups, and ways that round otherwise than "
+                  "PyTorch, but no\n"
+                  "worse), reduce-overhead (and a static memory plan) or max-autotune (and errors of up to "
+                  "four times\n"
+                  "PyTorch's, as Winograd's on tiles of 4x4); where none is named " +
+                      options.usual_mode + ", of a bundle its own")
       ->type_name("MODE");
   command.add_option("--seed", options.seed, "random stream of the first member; member i takes seed + i")
       ->check(between<std::int64_t>(0, std::numeric_limits<std::int64_t>::max()));

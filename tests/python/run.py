@@ -68,7 +68,7 @@ class Result(unittest.TextTestResult):
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
-        tree.SubElement(self.case, "skipped", message=reason)
+        tree.SubElement(self.case, "skipped", message=printable(reason))
 
 
 def run(name, report):
