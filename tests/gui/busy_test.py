@@ -12,6 +12,8 @@ import tempfile
 import time
 import unittest
 
+from display import Display, skip_without_server
+
 GUI_TEST, PROGRAM = sys.argv.pop(2), sys.argv.pop(1)
 LOOPS = 2
 INPUTS = 40
@@ -106,14 +108,8 @@ class Busy(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         for _ in range(LOOPS):
             self.start([sys.executable, "-c", "while True: pass"])
-        read, write = os.pipe()
-        self.start([shutil.which("Xvfb"), "-displayfd", str(write), "-screen", "0", "1600x1000x24"], pass_fds=[write])
-        os.close(write)
-        with os.fdopen(read) as answer:
-            self.display = ":" + answer.readline().strip()
-        self.environment = {**os.environ, "DISPLAY": self.display, "LIBGL_ALWAYS_SOFTWARE": "1", "XDG_CONFIG_HOME": f"{self.folder}/config",
-                            "XDG_CACHE_HOME": f"{self.folder}/cache", "XDG_DATA_HOME": f"{self.folder}/data"}
-        self.environment.pop("WAYLAND_DISPLAY", None)
+        display = self.enterContext(Display())
+        self.display, self.environment = display.name, display.environment(self.folder)
 
     def start(self, command, **how):
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **how)
@@ -192,7 +188,5 @@ class Busy(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not shutil.which("Xvfb"):
-        print("SKIPPED: Xvfb is not installed; scripts/setup --tests installs it")
-        sys.exit(77)
+    skip_without_server()
     unittest.main()

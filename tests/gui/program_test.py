@@ -10,8 +10,9 @@ import time
 import unittest
 import zlib
 
+from display import Display, environment, skip_without_server
+
 PROGRAM = sys.argv.pop(1)
-XVFB = shutil.which("xvfb-run")
 
 
 def pixels(path):
@@ -28,23 +29,6 @@ def pixels(path):
     return width, height, zlib.decompress(packed)
 
 
-class Display:
-    """An X server that nobody sees, for as long as the object is used."""
-
-    def __enter__(self):
-        read, write = os.pipe()
-        self.server = subprocess.Popen([shutil.which("Xvfb"), "-displayfd", str(write), "-screen", "0", "1600x1000x24"],
-                                       pass_fds=[write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(write)
-        with os.fdopen(read) as answer:
-            self.name = ":" + answer.readline().strip()
-        return self
-
-    def __exit__(self, *_):
-        self.server.terminate()
-        self.server.wait()
-
-
 def processor_seconds(pid):
     """Of all threads of a process, since it began."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
@@ -56,13 +40,16 @@ class Window(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def run_program(self, *arguments, display=True):
-        environment = {**os.environ, "LIBGL_ALWAYS_SOFTWARE": "1", "XDG_CONFIG_HOME": f"{self.folder}/config",
-                       "XDG_CACHE_HOME": f"{self.folder}/cache"}
-        for name in ("DISPLAY", "WAYLAND_DISPLAY"):
-            environment.pop(name, None)
-        command = [XVFB, "-a", "-s", "-screen 0 1600x1000x24"] if display else []
-        return subprocess.run([*command, PROGRAM, *arguments], env=environment, capture_output=True, text=True, timeout=120)
+    @classmethod
+    def setUpClass(cls):
+        cls.display = cls.enterClassContext(Display())
+
+    def run_program(self, *arguments, variables=None):
+        """By default on the display."""
+        return subprocess.run([PROGRAM, *arguments], env=variables or self.environment(), capture_output=True, text=True, timeout=120)
+
+    def environment(self):
+        return self.display.environment(self.folder)
 
     def picture(self, *arguments):
         file = self.folder / "window.png"
@@ -72,7 +59,7 @@ class Window(unittest.TestCase):
 
     def test_no_display(self):
         for arguments in ((), ("gui",)):
-            result = self.run_program(*arguments, display=False)
+            result = self.run_program(*arguments, variables=environment(self.folder))
             self.assertEqual(result.returncode, 2)
             self.assertIn("$DISPLAY", result.stderr)
             self.assertIn("widebench --preset ci", result.stderr)
@@ -107,25 +94,16 @@ class Window(unittest.TestCase):
         self.assertNotIn("libglfw", libraries)
         self.assertNotIn("libGL", libraries)
 
-    def environment(self, display):
-        environment = {**os.environ, "LIBGL_ALWAYS_SOFTWARE": "1", "DISPLAY": display.name, "XDG_CONFIG_HOME": f"{self.folder}/config",
-                       "XDG_CACHE_HOME": f"{self.folder}/cache", "XDG_DATA_HOME": f"{self.folder}/data"}
-        environment.pop("WAYLAND_DISPLAY", None)
-        return environment
-
     def test_first_frame_is_quick(self):
         """From start to a dozen frames drawn and read back, which is more than the first one. The best of five starts says what the
         program takes; other programs on the machine may double it."""
         limit, for_others = 1.0, 2.0
         times = []
-        with Display() as display:
-            for number in range(6):
-                file = self.folder / f"{number}.png"
-                begun = time.monotonic()
-                result = subprocess.run([PROGRAM, "--screenshot", str(file), "--open", "models"], env=self.environment(display),
-                                        capture_output=True, text=True, timeout=60)
-                times.append(time.monotonic() - begun)
-                self.assertEqual(result.returncode, 0, result.stderr)
+        for number in range(6):
+            begun = time.monotonic()
+            result = self.run_program("--screenshot", str(self.folder / f"{number}.png"), "--open", "models")
+            times.append(time.monotonic() - begun)
+            self.assertEqual(result.returncode, 0, result.stderr)
         best = min(times[1:])  # the first one reads files from disk
         print(f"start to picture: best {best:.2f} s of {', '.join(f'{one:.2f}' for one in times)}")
         self.assertLess(best, limit * for_others)
@@ -133,18 +111,17 @@ class Window(unittest.TestCase):
     def test_idle(self):
         """With each panel in front and a model open, the window takes less than 2 % of one core."""
         panels = ("models", "graph", "strategies", "sweep", "profile", "history", "inspector", "jobs", "log")
-        with Display() as display:
-            windows = {panel: subprocess.Popen([PROGRAM, "gui", "mlp", "--open", panel], env=self.environment(display),
-                                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for panel in panels}
-            try:
-                self.wait_until_idle(windows)
-                for panel, share in self.shares(windows, 4).items():
-                    print(f"idle, {panel}: {100 * share:.2f} % of a core")
-                    self.assertLess(share, 0.02, panel)
-            finally:
-                for window in windows.values():
-                    window.kill()
-                    window.wait()
+        windows = {panel: subprocess.Popen([PROGRAM, "gui", "mlp", "--open", panel], env=self.environment(),
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for panel in panels}
+        try:
+            self.wait_until_idle(windows)
+            for panel, share in self.shares(windows, 4).items():
+                print(f"idle, {panel}: {100 * share:.2f} % of a core")
+                self.assertLess(share, 0.02, panel)
+        finally:
+            for window in windows.values():
+                window.kill()
+                window.wait()
 
     def shares(self, windows, seconds):
         """Of a core that each window takes over some time."""
@@ -163,29 +140,23 @@ class Window(unittest.TestCase):
 
     def test_settings_that_cannot_be_kept(self):
         """Where nothing can be written the window starts all the same."""
-        with Display() as display:
-            environment = {**self.environment(display), "XDG_CONFIG_HOME": "/proc/none", "XDG_DATA_HOME": "/proc/none",
-                           "XDG_CACHE_HOME": "/proc/none"}
-            window = subprocess.Popen([PROGRAM, "gui", "mlp"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            try:
-                time.sleep(4)
-                self.assertIsNone(window.poll())
-            finally:
-                window.kill()
-                window.communicate()
+        variables = {**self.environment(), "XDG_CONFIG_HOME": "/proc/none", "XDG_DATA_HOME": "/proc/none", "XDG_CACHE_HOME": "/proc/none"}
+        window = subprocess.Popen([PROGRAM, "gui", "mlp"], env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            time.sleep(4)
+            self.assertIsNone(window.poll())
+        finally:
+            window.kill()
+            window.communicate()
 
     def test_no_database(self):
         """A picture of the window with a database that is none ends with the reason."""
         file = self.folder / "r.db"
         file.write_text("no database" * 100)
-        with Display() as display:
-            result = subprocess.run([PROGRAM, "--screenshot", str(self.folder / "x.png"), "--open", "history", "--db", str(file)],
-                                    env=self.environment(display), capture_output=True, text=True, timeout=60)
+        result = self.run_program("--screenshot", str(self.folder / "x.png"), "--open", "history", "--db", str(file))
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertIn(str(file), result.stderr)
 
 
-if not XVFB:
-    print("SKIPPED: xvfb is not installed; scripts/setup --tests installs it")
-    sys.exit(77)
+skip_without_server()
 unittest.main(verbosity=2)
