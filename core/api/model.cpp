@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <mutex>
 #include <set>
@@ -82,6 +83,7 @@ class WideModel::State {
       : own(std::move(file)),
         versions(std::move(taken.versions)),
         warnings(std::move(load_warnings)),
+        strategy(config.strategy),
         validate(config.validate),
         model(std::move(graph), std::move(taken.members), options(config, borrowed, std::move(plans))) {
     note_members();
@@ -99,6 +101,11 @@ class WideModel::State {
     members = model.members();
   }
 
+  // Each text once.
+  void warn(const std::string& text) {
+    if (!text.empty() && std::ranges::find(warnings, text) == warnings.end()) warnings.push_back(text);
+  }
+
   // What was written since is not what was built.
   void refuse_changed() const {
     if (const auto changed = versions.changed(model.buffers()); !changed.empty())
@@ -113,7 +120,8 @@ class WideModel::State {
   const wide::Build& build(std::span<const wide::ModelInput> inputs) {
     if (is_ready(inputs)) return model.build(inputs);
     const wide::KeptGenerator kept(at::kCPU);  // measuring draws operands
-    model.build(inputs);
+    const auto& built = model.build(inputs);
+    warn(built.plan().objection_to(built.optimized, std::array{strategy}));
     if (validate) {
       for (const auto& check : wide::prove(model, inputs).checks) {
         if (!check.passed)
@@ -165,6 +173,7 @@ class WideModel::State {
   std::string progress;
   std::vector<std::string> names, warnings;
   std::vector<bool> are_tensors;  ///< of the outputs
+  std::string strategy;           ///< as the caller named it
   bool validate;                  ///< the members are not proved yet, and shall be
   wide::WideModel model;
 
@@ -175,6 +184,7 @@ class WideModel::State {
     made.plans = std::move(plans);
     made.borrowed = borrowed;
     made.stacked = true;
+    made.warn = [this](const std::string& what) { warn(what); };
     made.tuning.progress = [this](const std::string& what) {
       if (cancelled) throw wide::Error("plan", "cancelled");
       const std::lock_guard lock(progress_mutex);
@@ -243,8 +253,8 @@ std::vector<std::string> WideModel::names() const {
   return state_->locked("run", {}, [&](const auto&) { return state_->names; });
 }
 
-const std::vector<std::string>& WideModel::warnings() const {
-  return state_->warnings;
+std::vector<std::string> WideModel::warnings() const {
+  return state_->locked("run", {}, [&](const auto&) { return state_->warnings; });
 }
 
 std::vector<InputInfo> WideModel::inputs() const {

@@ -76,7 +76,9 @@ class WideModel {
 
   std::int64_t size() const;  ///< N
   std::vector<std::string> names() const;
-  const std::vector<std::string>& warnings() const;  ///< of loading
+  /// Of loading and building, in the order they came: what a file has that was left out, a stored plan that
+  /// does not fit, a strategy by which nothing runs. More may come with each prepare().
+  std::vector<std::string> warnings() const;
   std::vector<InputInfo> inputs() const;
 
   /// Plans and builds for the shapes of these inputs, unless that is done.

@@ -98,30 +98,28 @@ std::int64_t create(const at::Tensor& program, const std::string& name, const St
   });
 }
 
-// The model's number, the members' names, warnings.
-std::tuple<std::int64_t, Strings, Strings> open_files(const Strings& models, const Strings& checkpoints,
-                                                      const std::string& mode, const std::string& tuning,
-                                                      double seconds, bool costs_on_disk,
-                                                      const std::string& strategy, std::int64_t seed,
-                                                      bool snapshots) {
+// The model's number, the members' names.
+std::tuple<std::int64_t, Strings> open_files(const Strings& models, const Strings& checkpoints,
+                                             const std::string& mode, const std::string& tuning,
+                                             double seconds, bool costs_on_disk, const std::string& strategy,
+                                             std::int64_t seed, bool snapshots) {
   return with_errors([&] {
     auto model = widebench::WideModel::from_files(
         {models.begin(), models.end()}, {checkpoints.begin(), checkpoints.end()},
         config_of(mode, tuning, seconds, costs_on_disk, strategy, seed, snapshots));
-    auto names = model.names(), warnings = model.warnings();
-    return std::tuple(keep(std::move(model)), std::move(names), std::move(warnings));
+    auto names = model.names();
+    return std::tuple(keep(std::move(model)), std::move(names));
   });
 }
 
-std::tuple<std::int64_t, Strings, Strings> open_bundle(const std::string& folder, bool trust_code,
-                                                       const std::string& tuning, double seconds,
-                                                       bool costs_on_disk, const std::string& strategy,
-                                                       bool snapshots) {
+std::tuple<std::int64_t, Strings> open_bundle(const std::string& folder, bool trust_code,
+                                              const std::string& tuning, double seconds, bool costs_on_disk,
+                                              const std::string& strategy, bool snapshots) {
   return with_errors([&] {
     auto model = widebench::WideModel::from_bundle(
         folder, trust_code, config_of("default", tuning, seconds, costs_on_disk, strategy, 0, snapshots));
-    auto names = model.names(), warnings = model.warnings();
-    return std::tuple(keep(std::move(model)), std::move(names), std::move(warnings));
+    auto names = model.names();
+    return std::tuple(keep(std::move(model)), std::move(names));
   });
 }
 
@@ -188,6 +186,10 @@ double seconds_per_pass(std::int64_t handle, const Tensors& tensors, const Mappe
 
 void prepare(std::int64_t handle, const Tensors& tensors, const Mapped& mapped) {
   on_model(handle, tensors, mapped, [](auto& model, const Inputs& inputs) { model.prepare(inputs); });
+}
+
+Strings warnings(std::int64_t handle) {
+  return with_errors([&] { return find(handle)->warnings(); });
 }
 
 void cancel(std::int64_t handle) {
@@ -313,11 +315,11 @@ TORCH_LIBRARY(widebench, m) {
       &create);
   m.def(
       "open_files(str[] models, str[] checkpoints, str mode, str tuning, float seconds, bool costs_on_disk, "
-      "str strategy, int seed, bool snapshots) -> (int, str[], str[])",
+      "str strategy, int seed, bool snapshots) -> (int, str[])",
       &open_files);
   m.def(
       "open_bundle(str folder, bool trust_code, str tuning, float seconds, bool costs_on_disk, str strategy, "
-      "bool snapshots) -> (int, str[], str[])",
+      "bool snapshots) -> (int, str[])",
       &open_bundle);
   m.def("write_bundle(int model, Tensor program, str folder, bool replace) -> ()", &write_bundle);
   m.def("destroy(int model) -> ()", &forget);
@@ -331,6 +333,7 @@ TORCH_LIBRARY(widebench, m) {
   m.def("seconds_per_pass(int model, Tensor[] inputs, bool[] mapped, int passes) -> float",
         &seconds_per_pass);
   m.def("prepare(int model, Tensor[] inputs, bool[] mapped) -> ()", &prepare);
+  m.def("warnings(int model) -> str[]", &warnings);
   m.def("cancel(int model) -> ()", &cancel);
   m.def("progress(int model) -> str", &progress);
   m.def("plan(int model, Tensor[] inputs, bool[] mapped) -> str", &describe_plan);

@@ -10,7 +10,7 @@ import torch
 from . import _members
 from ._architecture import Architecture
 from ._config import Config, Mode, Progress
-from ._errors import Error, checked, translating, whole
+from ._errors import Error, checked, translating, warn, whole
 from ._library import ops
 from ._program import Program, export
 from ._wide import Wide
@@ -144,9 +144,8 @@ def from_files(model: str | os.PathLike[str], checkpoints: Iterable[str | os.Pat
     """
     config = _config(config, mode)
     with translating():  # the library's reader checks the file; what is read of it below is known to be sound
-        handle, names, warnings_ = ops.open_files([os.fspath(model)], [os.fspath(one) for one in checkpoints], *config._options())
+        handle, names = ops.open_files([os.fspath(model)], [os.fspath(one) for one in checkpoints], *config._options())
     wide = _of_file(handle, model, names, config)
-    _warn(warnings_)
     return _called_with(wide, example_args, example_kwargs, in_dims, kwargs_in_dims, progress)
 
 
@@ -182,12 +181,11 @@ def from_bundle(folder: str | os.PathLike[str], example_args: tuple[Any, ...] | 
     config = _config(config, None)
     _, tuning, seconds, cost_file, strategy, _, snapshots = config._options()
     with translating():
-        handle, names, warnings_ = ops.open_bundle(os.fspath(folder), trust_code, tuning, seconds, cost_file, strategy, snapshots)
+        handle, names = ops.open_bundle(os.fspath(folder), trust_code, tuning, seconds, cost_file, strategy, snapshots)
     with open(os.path.join(folder, "bundle.json"), encoding="utf-8") as file:
         made = json.load(file)
     config = _config(dataclasses.replace(config, mode=made["mode"], seed=made["seed"]), None)
     wide = _of_file(handle, os.path.join(folder, "model.pt2"), names, config)
-    _warn(warnings_)
     return _called_with(wide, example_args, example_kwargs, in_dims, kwargs_in_dims, None)
 
 
@@ -202,12 +200,13 @@ def _of_file(handle, model, names, config):
 
 
 def _called_with(wide, args, kwargs, in_dims, kwargs_in_dims, progress):
+    wide._warn()
     if args is not None or kwargs:
         args, kwargs = _example(() if args is None else args, kwargs)
     wide._set_in_dims(in_dims, kwargs_in_dims, args, kwargs or {})
     if args is not None:
         wide._example = wide._example_inputs(args, kwargs)
-        _build(wide, progress, 5)
+        _build(wide, progress)
     return wide
 
 
@@ -216,28 +215,21 @@ def _example(args, kwargs):
     return tuple(args), dict(checked(kwargs or {}, Mapping, "example_kwargs", "a dict of arguments by name"))
 
 
-def _build(wide, progress, stacklevel=4):
+def _build(wide, progress):
     try:
         wide._prepare(wide._example, progress)
     except Error as error:
         if not wide._take_plain_example(error):
             raise
         wide._prepare(wide._example, progress)
-    _warn([f"the model writes into its input '{name}'; a wide model leaves the caller's tensors as they are: return what is written, or keep it in "
-           "a buffer" for name in ops.written_inputs(wide._handle, wide._example, wide._mapped)], stacklevel)
+    warn([f"the model writes into its input '{name}'; a wide model leaves the caller's tensors as they are: return what is written, or keep it in "
+           "a buffer" for name in ops.written_inputs(wide._handle, wide._example, wide._mapped)])
     if not wide.config.validate:
         return
     proof = wide.verify()
     if not proof.passed:
         worst = next(check for check in proof.checks if not check.passed)
         raise Error("prove", f"member '{worst.member}': {worst.what}: {worst.text}; build with strategy='sequential'", worst.member)
-
-
-def _warn(lines, stacklevel=3):
-    import warnings
-
-    for line in lines:
-        warnings.warn(line, stacklevel=stacklevel)
 
 
 def _config(config, mode):
@@ -249,5 +241,5 @@ def _config(config, mode):
     if mode is not None:
         config = dataclasses.replace(config, mode=mode)
     if config.mode in ("reduce-overhead", "max-autotune") and not ops.uses_tensor_memory():
-        _warn(["mode '" + config.mode + "' has no memory plan in this process; call widebench.use_pooled_memory() before"])
+        warn(["mode '" + config.mode + "' has no memory plan in this process; call widebench.use_pooled_memory() before"])
     return config

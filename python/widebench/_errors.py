@@ -2,6 +2,8 @@
 import contextlib
 import operator
 import re
+import sys
+import warnings
 
 
 class Error(RuntimeError):
@@ -46,6 +48,15 @@ def checked(value, kinds, name, wanted):
     if isinstance(value, kinds):
         return value
     raise Error("usage", f"{name} is a {type(value).__name__}; give {wanted}", name)
+
+
+def warn(lines):
+    """Warns at the line of the user's that led here."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        frame, level = frame.f_back, level + 1
+    for line in lines:
+        warnings.warn(line, stacklevel=level)
 
 
 _THROWN = re.compile(r"widebench \[([\w-]+)\] (.*)", re.DOTALL)

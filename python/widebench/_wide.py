@@ -10,7 +10,7 @@ from torch.nn.modules.module import _global_backward_hooks, _global_backward_pre
 
 from ._apart import put_together
 from ._config import Config
-from ._errors import Error, checked, translated, translating, whole
+from ._errors import Error, checked, translated, translating, warn, whole
 from ._fleet import Fleet
 from ._inputs import axes, in_order, varied
 from ._library import _models, interruptible, ops
@@ -56,6 +56,7 @@ class Wide(Fleet, torch.nn.Module):
         self._mapped, self._moves = [False] * _program.inputs, None
         self._few = _handle << 4 if 1 <= _program.inputs <= 4 else None  # as forward_few takes model and mapped inputs
         self._direct = -1 if self._few is None else _program.plain  # a call of so many tensors takes the short way
+        self._warned = 0  # warnings that were told
         self._look_at = 0.0  # when a call looks whether modules have other parameters than were taken in
         self._built, self._results = _program.built, _program.tensors if _program.built else -1
         self._release = weakref.finalize(self, _destroy, _handle, os.getpid())
@@ -170,6 +171,14 @@ class Wide(Fleet, torch.nn.Module):
     def _prepare(self, tensors, progress=None):
         """Builds for these inputs, unless there is a build."""
         interruptible(lambda: ops.prepare(self._handle, tensors, self._mapped), self._handle, progress)
+        self._warn()
+
+    def _warn(self):
+        """Of what loading and building warned of since it was asked last."""
+        with translating():
+            told = ops.warnings(self._handle)
+        fresh, self._warned = told[self._warned:], len(told)
+        warn(fresh)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -292,6 +292,20 @@ TEST(Api, CancelledPlanningLeavesTheModelUsable) {
   EXPECT_EQ(stage_of([&] { model.forward(inputs); }), "");  // what was cancelled is not cancelled for ever
 }
 
+// Once, however often it is built.
+TEST(Api, WarnsOfAStrategyByWhichNothingRuns) {
+  auto config = Config::fast();
+  config.strategy = "winograd_2x2";
+  auto model = opened("mlp", config);
+  EXPECT_TRUE(model.warnings().empty());
+  const auto inputs = inputs_for(model);
+  for (int i = 0; i < 2; ++i) {
+    model.prepare(inputs);
+    ASSERT_EQ(model.warnings().size(), 1U);
+    EXPECT_NE(model.warnings()[0].find("winograd_2x2"), std::string::npos);
+  }
+}
+
 TEST(Api, NothingLeftToPrepare) {
   auto model = opened("mlp");
   const auto inputs = inputs_for(model);

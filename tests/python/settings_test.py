@@ -84,6 +84,15 @@ class Settings(unittest.TestCase):
         widebench.compile(nets(7, width=48), torch.randn(37, 16), config=widebench.Config(seconds=3), progress=told.append)
         self.assertTrue(told)
 
+    def test_a_strategy_by_which_nothing_runs(self):
+        with self.assertWarnsRegex(UserWarning, "winograd_2x2") as caught:
+            wide = widebench.compile(nets(2), X, config=widebench.Config.fast(strategy="winograd_2x2"))
+        self.assertEqual(caught.filename, __file__)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            wide(X)  # the same build: told once
+            widebench.compile(nets(2), X, config=widebench.Config.fast(strategy="einsum"))
+
     def test_reduce_overhead(self):
         # In a process of its own: it changes the allocator for good.
         code = ("import torch, warnings, widebench; warnings.simplefilter('error'); from support import nets\n"
