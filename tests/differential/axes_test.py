@@ -9,6 +9,7 @@ import tempfile
 
 import differential_test
 import generate
+import kept
 
 # x: [6]; y: [B, 4]; w: a member's own [6]; b: a buffer, a number. What is left of six numbers or of B rows is none, one or more.
 CASES = {
@@ -56,23 +57,52 @@ def ranks(results):
     return {tuple(output.dim() for output in outputs) for outputs in results}
 
 
-def program_agrees(program, folder, count):
+def program_agrees(program, folder, count, out):
     """`widebench run` and `test` with the case's golden file."""
     weights = [folder / f"seed{i}.safetensors" for i in range(count)]
     model = ["--model", folder / "model.pt2", "--weights", *weights, "--inputs", folder / "golden.safetensors"]
-    done = subprocess.run([program, "run", *model, "--expect", folder / "golden.safetensors", "--outputs", folder / "out.safetensors"],
+    done = subprocess.run([program, "run", *model, "--expect", folder / "golden.safetensors", "--outputs", out],
                           capture_output=True, text=True)
     if done.returncode:
         return done.stdout + done.stderr
     import safetensors.torch
     import torch
-    golden, written = (safetensors.torch.load_file(folder / name) for name in ("golden.safetensors", "out.safetensors"))
+    golden, written = safetensors.torch.load_file(folder / "golden.safetensors"), safetensors.torch.load_file(out)
     for name, value in golden.items():
         if ".output." in name and ".bound." not in name and (name not in written or not torch.equal(written[name].isnan(), value.isnan()) or
                                                              not torch.allclose(written[name], value, 1e-3, 1e-5, equal_nan=True)):
             return f"{name} is not written as PyTorch has it"
     done = subprocess.run([program, "test", *model], capture_output=True, text=True)
     return done.stdout + done.stderr if done.returncode else ""
+
+
+def make(out, seeds=range(4)):
+    """Writes the cases; for each a dict, without a folder where there is none."""
+    import golden
+    generate.quiet_logs()
+    made = []
+    for name, body in CASES.items():
+        lines = "".join(f"        {line}\n" for line in body.splitlines()).rstrip()
+        for seed in seeds:
+            one = {"folder": f"case{len(made):03}", "name": name, "seed": seed}
+            try:
+                case = golden.Case(MODULE.format(body=lines), seed + 1, form="functional" if seed % 3 == 2 else "")
+                case.save(out / one["folder"])
+                one["members"] = len(case.members.models)
+                one["of two kinds"] = any(len(ranks([run[k][0] for run in case.runs])) > 1 for k in range(case.passes))
+            except golden.Unfit as error:
+                one["folder"], one["unfit"] = None, str(error)
+            made.append(one)
+    return made
+
+
+def chosen_for_the_program(made):
+    """A case of each kind, if there is one with members of different numbers of axes."""
+    chosen = {}
+    for one in made:
+        if one["name"] not in chosen or (one["of two kinds"] and not chosen[one["name"]]["of two kinds"]):
+            chosen[one["name"]] = one
+    return [one for name, one in chosen.items() if name != "draws"]
 
 
 def main():
@@ -82,40 +112,30 @@ def main():
     except (ImportError, OSError) as error:
         print(f"SKIPPED: Python's torch cannot be imported ({error}); scripts/setup --profile full installs it")
         return 77
-    import golden
-    generate.quiet_logs()
     torch.set_num_threads(1)
-    seeds = range(int(sys.argv[3]) if len(sys.argv) > 3 else 4)
-    bad = of_two_kinds = 0
+    bad = 0
     with tempfile.TemporaryDirectory() as temporary:
-        texts, counts, by_program = {}, {}, {}
-        for name, body in CASES.items():
-            lines = "".join(f"        {line}\n" for line in body.splitlines()).rstrip()
-            for seed in seeds:
-                folder = pathlib.Path(temporary) / f"case{len(texts):03}"
-                try:
-                    case = golden.Case(MODULE.format(body=lines), seed + 1, form="functional" if seed % 3 == 2 else "")
-                    case.save(folder)
-                except golden.Unfit as error:
-                    print(f"no case: {name}, {seed}: {error}")
-                    continue
-                texts[folder], counts[folder] = f"{name}, {seed}", len(case.members.models)
-                is_of_two_kinds = any(len(ranks([run[k][0] for run in case.runs])) > 1 for k in range(case.passes))
-                of_two_kinds += is_of_two_kinds
-                if name not in by_program or (is_of_two_kinds and not by_program[name][1]):
-                    by_program[name] = folder, is_of_two_kinds
-        results = differential_test.drive(sys.argv[1], list(texts), os.cpu_count(), 60)
-        for folder, text in texts.items():
-            about = json.loads((folder / "case.json").read_text())
-            verdict, found = differential_test.judge(about, results[folder])
-            is_chosen = folder in (chosen for chosen, _ in by_program.values())
-            if verdict == "right" and is_chosen and about["raised"] is None and not text.startswith("draws"):
-                if why := program_agrees(sys.argv[2], folder, counts[folder]):
+        if len(sys.argv) > 3:
+            folder = pathlib.Path(temporary, "cases")
+            all_made = make(folder, range(int(sys.argv[3])))
+        else:
+            folder, all_made = kept.cases("axes", make)
+        print("".join(f"no case: {one['name']}, {one['seed']}: {one['unfit']}\n" for one in all_made if not one["folder"]), end="")
+        made = [one for one in all_made if one["folder"]]
+        by_program = chosen_for_the_program(made)
+        results = differential_test.drive(sys.argv[1], [folder / one["folder"] for one in made], os.cpu_count(), 60)
+        for one in made:
+            case = folder / one["folder"]
+            about = json.loads((case / "case.json").read_text())
+            verdict, found = differential_test.judge(about, results[case])
+            if verdict == "right" and one in by_program and about["raised"] is None:
+                if why := program_agrees(sys.argv[2], case, one["members"], pathlib.Path(temporary, "out.safetensors")):
                     verdict, found = "differs", [("program", "differs", why)]
             bad += verdict != "right"
             for run, how, why in found[:1]:
-                print(f"{how}: {text}: {run}: {why[:400]}")
-    print(f"{len(texts)} cases, in {of_two_kinds} members have different numbers of axes; {bad} not right")
+                print(f"{how}: {one['name']}, {one['seed']}: {run}: {why[:400]}")
+    of_two_kinds = sum(one["of two kinds"] for one in made)
+    print(f"{len(made)} cases, in {of_two_kinds} members have different numbers of axes; {bad} not right")
     return 1 if bad or not of_two_kinds else 0
 
 

@@ -125,12 +125,21 @@ def main():
         print(f"SKIPPED: Python's torch cannot be imported ({error}); scripts/setup --profile full installs it")
         return 77
     import generate
+    import kept
     with tempfile.TemporaryDirectory() as temporary:
-        out = options.cases or options.out or pathlib.Path(temporary)
         if options.cases:
-            made = sorted(file.parent for file in out.glob("*/case.json"))
+            made = sorted(file.parent for file in options.cases.glob("*/case.json"))
         else:
-            made, reasons = generate.generate(out, options.seed, options.first, options.count, options.jobs)
+            def make(folder):
+                made, reasons = generate.generate(folder, options.seed, options.first, options.count, options.jobs)
+                return [one.name for one in made], reasons
+            if len(sys.argv) == 2:
+                out, (names, reasons) = kept.cases("random", make)
+            else:
+                out = options.out or pathlib.Path(temporary)
+                names, reasons = make(out)
+            made = [out / name for name in names]
+            reasons = collections.Counter(reasons)
             grouped = collections.Counter()
             for reason, count in reasons.items():
                 grouped[re.sub(r":.*", "", reason)] += count

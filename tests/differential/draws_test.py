@@ -8,6 +8,7 @@ import tempfile
 
 import differential_test
 import generate
+import kept
 
 IN_PLACE = ("bernoulli_(0.4)", "bernoulli_(t.sigmoid())", "uniform_()", "normal_()", "exponential_()", "cauchy_()", "geometric_(0.3)", "log_normal_()",
             "random_(9)")
@@ -47,6 +48,26 @@ def source(draw, layouts):
     return MODULE.format(inputs=", ".join(inputs), draws=draws, results=results, tensors="".join(f"        torch.randn({TENSORS[name]}),\n" for name in inputs))
 
 
+def make(out, only=""):
+    """Writes the cases of draws whose text holds `only`; [the name of a case's folder, or none; what it is]."""
+    import golden
+    generate.quiet_logs()
+    draws = [f"t.{one}" for one in IN_PLACE] + [one.replace("F.feature_dropout", "torch.feature_dropout") for one in CALLS]
+    made = []
+    for draw in draws:
+        for form in ("", "functional"):
+            text, name = f"{draw}{', ' + form if form else ''}", f"case{len(made):03}"
+            # Without writes some draws are others in PyTorch itself: then those of the layouts where they are not.
+            for layouts in (LAYOUTS, LAYOUTS[2:]) if only in draw else ():
+                try:
+                    golden.Case(source(draw, layouts), 1, form=form).save(out / name)
+                    made.append((name, text))
+                    break
+                except golden.Unfit as error:
+                    made.append((None, f"{text}: {error}"))
+    return made
+
+
 def main():
     try:
         import safetensors.torch  # noqa: F401
@@ -54,28 +75,19 @@ def main():
     except (ImportError, OSError) as error:
         print(f"SKIPPED: Python's torch cannot be imported ({error}); scripts/setup --profile full installs it")
         return 77
-    import golden
-    generate.quiet_logs()
     torch.set_num_threads(1)
-    only = sys.argv[2] if len(sys.argv) > 2 else ""
-    draws = [f"t.{one}" for one in IN_PLACE] + [one.replace("F.feature_dropout", "torch.feature_dropout") for one in CALLS]
-    bad = 0
     with tempfile.TemporaryDirectory() as temporary:
-        texts = {}
-        for draw in draws:
-            for form in ("", "functional"):
-                folder = pathlib.Path(temporary) / f"case{len(texts):03}"
-                # Without writes some draws are others in PyTorch itself: then those of the layouts where they are not.
-                for layouts in (LAYOUTS, LAYOUTS[2:]) if only in draw else ():
-                    try:
-                        golden.Case(source(draw, layouts), 1, form=form).save(folder)
-                        texts[folder] = f"{draw}{', ' + form if form else ''}"
-                        break
-                    except golden.Unfit as error:
-                        print(f"no case: {draw} {form}: {error}")
+        if len(sys.argv) > 2:
+            folder = pathlib.Path(temporary)
+            made = make(folder, sys.argv[2])
+        else:
+            folder, made = kept.cases("draws", make)
+        texts = {folder / name: text for name, text in made if name}
+        print("".join(f"no case: {text}\n" for name, text in made if not name), end="")
         results = differential_test.drive(sys.argv[1], list(texts), os.cpu_count(), 60)
-        for folder, text in texts.items():
-            verdict, found = differential_test.judge(json.loads((folder / "case.json").read_text()), results[folder])
+        bad = 0
+        for case, text in texts.items():
+            verdict, found = differential_test.judge(json.loads((case / "case.json").read_text()), results[case])
             bad += verdict != "right"
             for run, how, why in found[:1]:
                 print(f"{how}: {text}: {run}: {why[:200]}")

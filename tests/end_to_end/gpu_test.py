@@ -1,4 +1,4 @@
-"""`--device cuda` from the command line to the files: on a made-up GPU (tests/made_up_gpu), and where there is none.
+"""`--device cuda` from the command line to the files, on a made-up GPU (tests/made_up_gpu).
 
 usage: gpu_test.py WIDEBENCH MADE_UP SCHEMA
 """
@@ -20,7 +20,7 @@ except ImportError:
 
 import program
 
-WIDEBENCH = MADE_UP = SCHEMA = None
+PROGRAM = SCHEMA = None
 MODEL = program.CORPUS / "mlp"
 NAME = "Made-up GPU"
 
@@ -39,13 +39,13 @@ class Case(unittest.TestCase):
         os.environ[name] = str(value)
         self.addCleanup(lambda: os.environ.pop(name) if before is None else os.environ.__setitem__(name, before))
 
-    def done(self, *arguments, code=0, of=None):
-        done = program.run(of or MADE_UP, *arguments)
+    def done(self, *arguments, code=0):
+        done = program.run(PROGRAM, *arguments)
         self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout}{done.stderr}")
         return done
 
-    def json(self, *arguments, **given):
-        return json.loads(self.done(*arguments, "--json", **given).stdout)
+    def json(self, *arguments):
+        return json.loads(self.done(*arguments, "--json").stdout)
 
 
 class Profile(Case):
@@ -304,32 +304,8 @@ class Runs(Case):
         self.assertEqual(checks["libtorch"]["state"], "ok")
 
 
-@unittest.skipIf(os.path.exists("/dev/nvidia0"), "there is a GPU here")
-class WithoutAGpu(Case):
-    """Exit code 3 and one line that says what is missing; nothing is measured or written."""
-
-    COMMANDS = (("profile", "mlp", "-n", "2"), ("benchmark", "mlp", "-n", "2", "-p", "ci", "--peers"),
-                ("benchmark", "mlp", "-n", "2", "-p", "ci"), ("--preset", "ci"), ("plan", "mlp", "-n", "2"),
-                ("run", "--model", MODEL / "model.pt2", "--weights", *program.seeds(MODEL), "--inputs",
-                 MODEL / "golden.safetensors", "--outputs", "/dev/null"),
-                ("test", "--model", MODEL / "model.pt2", "--weights", *program.seeds(MODEL)), ("test", "mlp"), ("gui", "mlp"))
-
-    def test_every_command_says_so(self):
-        for command in self.COMMANDS:
-            with self.subTest(command[0]):
-                done = self.done(*command, "--device", "cuda", code=3, of=WIDEBENCH)
-                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-                self.assertRegex(done.stderr, "^error: .*(no NVIDIA driver|the driver|libwide_cuda)")
-                self.assertEqual(done.stdout, "")
-                self.assertFalse((self.folder / "data").exists())
-
-    def test_auto_takes_the_cpu(self):
-        document = self.json("profile", "mlp", "-n", "2", of=WIDEBENCH)
-        self.assertEqual(document["captures"][0]["facts"]["device"], "cpu")
-
-
 if __name__ == "__main__":
     SCHEMA = sys.argv.pop()
-    MADE_UP = sys.argv.pop()
-    WIDEBENCH = sys.argv.pop()
+    PROGRAM = sys.argv.pop()
+    del sys.argv[1]
     unittest.main(verbosity=2)

@@ -19,6 +19,7 @@ import unittest.mock
 
 from support import same_as_modules, torch, widebench
 from widebench import _compile
+from widebench._library import ops
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "scripts"))
 try:
@@ -144,6 +145,22 @@ class Memory(unittest.TestCase):
             rounds = Rounds(folder)
             for one_round in (rounds.from_file, rounds.compile_exported):
                 self.assertLess(growth(one_round, 99), 4096, one_round.__name__)
+
+    def test_refreshed_ones_leave_nothing(self):
+        modules, x = modules_of(3, 2, 512), torch.randn(8, 512)
+        gc.collect()
+        alive, sizes = ops.models_alive(), []
+        for i in range(60):
+            wide = widebench.compile(modules, x, config="fast")
+            wide(x)
+            wide.refresh()
+            wide(x)
+            del wide
+            gc.collect()
+            if i in (29, 59):
+                sizes.append(status("VmRSS"))
+        self.assertEqual(ops.models_alive(), alive)
+        self.assertLess(sizes[1] - sizes[0], 8 << 20)
 
     def judge(self, config):
         peak, after, wide, modules, x = measure(8, 6, 768, 16, config)

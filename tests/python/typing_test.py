@@ -63,7 +63,12 @@ class Typing(unittest.TestCase):
     def test_use(self):
         typed_use.main()
 
-    def test_mypy(self):
+    def test_marker(self):
+        self.assertTrue((pathlib.Path(widebench.__file__).parent / "py.typed").is_file())
+
+
+class Mypy(unittest.TestCase):
+    def test_use(self):
         python, _ = tools()
         if not python:
             self.skipTest("mypy is not installed; scripts/setup --tests --profile full does that")
@@ -74,9 +79,6 @@ class Typing(unittest.TestCase):
                                    sys.executable, typed_use.__file__], capture_output=True, text=True, cwd=folder,
                                   env={**os.environ, **place})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
-    def test_marker(self):
-        self.assertTrue((pathlib.Path(widebench.__file__).parent / "py.typed").is_file())
 
 
 if __name__ == "__main__":
