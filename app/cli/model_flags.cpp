@@ -47,6 +47,11 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
       ->check(between<std::int64_t>(0, std::numeric_limits<std::int64_t>::max()));
   command.add_flag("--trust", options.trust,
                    "allow TorchScript files and the compiled code of bundles, which run in this process");
+  command.parse_complete_callback([&command, &options] {
+    const auto* members = command.get_option_no_throw("-n");
+    if (members && members->count() > 0 && options.models.size() > 1)
+      throw CLI::ValidationError("-n", "leave it out: each --model is a member");
+  });
 }
 
 }  // namespace wide::cli

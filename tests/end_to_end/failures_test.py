@@ -243,7 +243,7 @@ class Files(Case):
                         ["trace", *model, "--plan", "p.json", "--tune"], ["plan", "mlp", *weights], ["plan", *model, "-n", "9"], ["plan", *model[:2], "-p", "ci"],
                         ["profile", *model, "-n", "9"], ["profile", *model, "--dtype", "float64"], ["run", *model, "--inputs", "i", "--outputs", "o", "--rtol", "0"],
                         ["benchmark", "mlp", "--rivals", "eager,eager"], ["benchmark", "mlp", "--device", "cpu,auto"], ["test", "mlp", "--seed", "-1"],
-                        ["trace", "mlp", "--seed", "18446744073709551616"]):
+                        ["trace", "mlp", "--seed", "18446744073709551616"], *([command, *model[:2], *model[:2], "-n", "3"] for command in ("plan", "test", "trace"))):
             done = program.run(WIDEBENCH, *command)
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), (command, done.stderr))
 
