@@ -174,7 +174,10 @@ std::optional<PlannedExecution> WideModel::restored_plan(const PlanRequest& requ
   } catch (const Error& error) {
     // Weights that were the same for all members are no more, or the other way round: another graph.
     plans_.erase(before);
-    if (options_.warn) options_.warn(std::string("another plan is made: ") + error.what());
+    const std::string why = error.what();  // its advice is followed already
+    if (options_.warn)
+      options_.warn("the plan there was does not fit these members, another is made: " +
+                    why.substr(0, why.rfind("; ")));
     return std::nullopt;
   }
 }

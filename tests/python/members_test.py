@@ -201,6 +201,18 @@ class Members(unittest.TestCase):
             wide.replace(1, state)
             torch.testing.assert_close(wide(x)[1], modules[2](x))
 
+    def test_a_member_that_shares_less(self):
+        """A layer was the same for all; the plan for that cannot run now, which is told."""
+        first, *others = modules = nets(3)
+        for other in others:
+            other[0].load_state_dict(first[0].state_dict())
+        wide = widebench.compile(modules, X, config=FAST)
+        modules[1] = net()
+        wide.replace(1, modules[1])
+        with self.assertWarnsRegex(UserWarning, "does not fit these members, another is made"):
+            wide(X)
+        same_as_modules(self, wide, modules, X)
+
     def test_a_state_dict_is_copied(self):
         module, other = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
         wide = widebench.compile([module], torch.ones(2, 4), config="fast")
