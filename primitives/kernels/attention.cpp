@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
-#include <libxsmm.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +15,7 @@
 #include "core/aten/parallel.h"
 #include "primitives/kernels/clones.h"
 #include "primitives/kernels/functions.h"
+#include "primitives/kernels/xsmm.h"
 
 namespace wide::kernels {
 namespace {
@@ -119,7 +119,7 @@ WIDE_CLONES void pack_rows(const float* from, std::int64_t step, std::int64_t ro
 void pack_panel(const float* k, std::int64_t step, std::int64_t keys, std::int64_t width,
                 std::int64_t columns, float* to) {
   const auto size = [](std::int64_t value) { return static_cast<libxsmm_blasint>(value); };
-  libxsmm_otrans(to, k, sizeof(float), size(width), size(keys), size(std::max(step, width)), size(columns));
+  xsmm_transpose(to, k, sizeof(float), size(width), size(keys), size(std::max(step, width)), size(columns));
   for (std::int64_t e = 0; keys < columns && e < width; ++e)
     std::fill(to + e * columns + keys, to + (e + 1) * columns, 0.0F);
 }
@@ -135,7 +135,7 @@ auto product_of(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t a_s
   const float alpha = 1;
   const int flags = LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
   const auto function =
-      libxsmm_smmdispatch(size(m), size(n), size(k), &lda, &ldb, &ldc, &alpha, &beta, &flags, &prefetch);
+      xsmm_dispatch(size(m), size(n), size(k), &lda, &ldb, &ldc, &alpha, &beta, &flags, &prefetch);
   if (!function) throw std::runtime_error("libxsmm generated no kernel for attention of this size");
   return function;
 }
@@ -169,7 +169,7 @@ struct Attention::Rows {
 std::string Attention::refusal(const Sizes& sizes) {
   if (sizes.queries == 0 || sizes.keys == 0 || sizes.width == 0 || sizes.value_width == 0)
     return "there is nothing to attend to";
-  if (libxsmm_get_target_archid() < LIBXSMM_X86_AVX2) return "libxsmm generates no code for this processor";
+  if (xsmm_target() < LIBXSMM_X86_AVX2) return "libxsmm generates no code for this processor";
   return {};
 }
 

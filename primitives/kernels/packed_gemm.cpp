@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/record_function.h>
-#include <libxsmm.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -12,6 +11,7 @@
 #include "core/aten/pages.h"
 #include "core/aten/parallel.h"
 #include "primitives/kernels/clones.h"
+#include "primitives/kernels/xsmm.h"
 
 namespace wide::kernels {
 namespace {
@@ -36,7 +36,7 @@ std::int64_t blocks(std::int64_t extent, std::int64_t size) {
 // Four vectors: as many columns as libxsmm's kernels sum in registers at a time, so that they read a panel
 // from its beginning to its end. Of wider ones they read strips, which meet in few sets of the cache.
 std::int64_t panel() {
-  return libxsmm_get_target_archid() >= LIBXSMM_X86_AVX512 ? 64 : 32;
+  return xsmm_target() >= LIBXSMM_X86_AVX512 ? 64 : 32;
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ PackedGemm::Cut::Cut(std::int64_t all, std::int64_t most, bool even)
 
 std::string PackedGemm::refusal(std::int64_t rows, std::int64_t inner, std::int64_t columns) {
   if (rows == 0 || inner == 0 || columns == 0) return "the product is empty";
-  if (libxsmm_get_target_archid() < LIBXSMM_X86_AVX2) return "libxsmm generates no code for this processor";
+  if (xsmm_target() < LIBXSMM_X86_AVX2) return "libxsmm generates no code for this processor";
   return {};
 }
 
@@ -64,7 +64,7 @@ PackedGemm::PackedGemm(std::int64_t rows, std::int64_t inner, std::int64_t colum
                from = static_cast<libxsmm_blasint>(inner), to = static_cast<libxsmm_blasint>(columns);
     const float alpha = 1, beta = 1;
     const int flags = LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
-    functions_[kind] = libxsmm_smmdispatch(m, n, k, &m, &from, &to, &alpha, &beta, &flags, &prefetch);
+    functions_[kind] = xsmm_dispatch(m, n, k, &m, &from, &to, &alpha, &beta, &flags, &prefetch);
     if (!functions_[kind]) throw std::runtime_error("libxsmm generated no kernel for this product");
   }
 }

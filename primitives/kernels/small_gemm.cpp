@@ -2,13 +2,13 @@
 
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
-#include <libxsmm.h>
 
 #include <algorithm>
 #include <stdexcept>
 #include <vector>
 
 #include "core/aten/parallel.h"
+#include "primitives/kernels/xsmm.h"
 
 namespace wide::kernels {
 namespace {
@@ -25,7 +25,7 @@ std::string SmallGemm::refusal(std::int64_t rows, std::int64_t inner, std::int64
   if (rows == 0 || inner == 0 || columns == 0) return "the product is empty";
   if (rows > kMostRows || rows * inner * columns > kMostWork)
     return "the product is too large for kernels that do not block for the caches";
-  if (libxsmm_get_target_archid() < LIBXSMM_X86_AVX2) return "libxsmm generates no code for this processor";
+  if (xsmm_target() < LIBXSMM_X86_AVX2) return "libxsmm generates no code for this processor";
   return {};
 }
 
@@ -38,7 +38,7 @@ SmallGemm::SmallGemm(std::int64_t rows, std::int64_t inner, std::int64_t columns
              step = static_cast<libxsmm_blasint>(y_step ? y_step : columns);
   const float alpha = 1, beta = biased ? 1 : 0;
   const int flags = LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
-  function_ = libxsmm_smmdispatch(m, n, k, &m, &k, &step, &alpha, &beta, &flags, &prefetch);
+  function_ = xsmm_dispatch(m, n, k, &m, &k, &step, &alpha, &beta, &flags, &prefetch);
   if (!function_) throw std::runtime_error("libxsmm generated no kernel for this product");
 }
 

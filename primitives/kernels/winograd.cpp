@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
-#include <libxsmm.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +15,7 @@
 #include "primitives/kernels/clones.h"
 #include "primitives/kernels/winograd_tiles.h"
 #include "primitives/kernels/winograd_transforms.h"
+#include "primitives/kernels/xsmm.h"
 
 namespace wide::kernels {
 namespace {
@@ -55,7 +55,7 @@ std::pair<int, int> inside(std::int64_t start, std::int64_t edge, std::int64_t e
 
 std::string Winograd::refusal(std::int64_t in, std::int64_t out) {
   if (in < kLanes || out < kLanes) return "there are too few channels";
-  if (libxsmm_get_target_archid() < LIBXSMM_X86_AVX2) return "libxsmm generates no code for this processor";
+  if (xsmm_target() < LIBXSMM_X86_AVX2) return "libxsmm generates no code for this processor";
   return {};
 }
 
@@ -77,7 +77,7 @@ Winograd::Function Winograd::function(const Size& size) const {
              to = static_cast<libxsmm_blasint>(size.step);
   const float alpha = 1, beta = 0;
   const int flags = LIBXSMM_GEMM_FLAG_NONE, prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
-  const auto made = libxsmm_smmdispatch(m, n, k, &m, &from, &to, &alpha, &beta, &flags, &prefetch);
+  const auto made = xsmm_dispatch(m, n, k, &m, &from, &to, &alpha, &beta, &flags, &prefetch);
   if (!made) throw std::runtime_error("libxsmm generated no kernel for this product");
   return made;
 }
@@ -293,7 +293,7 @@ class Winograd::Pass {
                    std::int64_t to_row, std::int64_t to_step) {
     if (from_row == 0 || to_row == 0) return;
     const auto size = [](std::int64_t extent) { return static_cast<libxsmm_blasint>(extent); };
-    libxsmm_otrans(to, from, sizeof(float), size(from_row), size(to_row), size(from_step), size(to_step));
+    xsmm_transpose(to, from, sizeof(float), size(from_row), size(to_row), size(from_step), size(to_step));
   }
 
   const Winograd& kernel_;
