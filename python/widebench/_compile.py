@@ -115,7 +115,7 @@ def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: t
     return wide
 
 
-def from_files(model: str | os.PathLike[str], checkpoints: Iterable[str | os.PathLike[str]] = (),
+def from_files(model: str | os.PathLike[str], checkpoints: Iterable[str | os.PathLike[str]] | str | os.PathLike[str] = (),
                example_args: tuple[Any, ...] | torch.Tensor | None = None, example_kwargs: Mapping[str, Any] | None = None, *,
                mode: Mode | None = None, config: Config | Preset | None = None, in_dims: Any = None,
                kwargs_in_dims: Mapping[str, Any] | None = None, progress: Progress | None = None) -> "Wide":
@@ -125,7 +125,7 @@ def from_files(model: str | os.PathLike[str], checkpoints: Iterable[str | os.Pat
     ----------
     model : path
         The ``.pt2`` file. Nothing in it is executed.
-    checkpoints : sequence of paths
+    checkpoints : path or sequence of paths
         One for each member, or files of ``widebench pack``; none: one member with the program's own weights.
     example_args, example_kwargs : optional
         What one member is called with; without them the plan is made at the first call.
@@ -143,6 +143,8 @@ def from_files(model: str | os.PathLike[str], checkpoints: Iterable[str | os.Pat
         ``"load"``: a file is no program or checkpoint, or a checkpoint is of another model; ``place`` is the file.
     """
     config = _config(config, mode)
+    if isinstance(checkpoints, (str, os.PathLike)):
+        checkpoints = [checkpoints]
     with translating():  # the library's reader checks the file; what is read of it below is known to be sound
         handle, names = ops.open_files([os.fspath(model)], [os.fspath(one) for one in checkpoints], *config._options())
     wide = _of_file(handle, model, names, config)

@@ -110,9 +110,10 @@ class Builder:
         self._args, self._kwargs = args, kwargs
         return self
 
-    def config(self, config: Config) -> Self:
-        """Start from a `Config`; later words change it."""
-        self._config = config
+    def config(self, config: "Config | Preset") -> Self:
+        """Start from a `Config` or a preset's name; later words change it."""
+        from ._compile import _config
+        self._config = _config(config, None)
         return self
 
     def _changed(self, **changes: Any) -> Self:

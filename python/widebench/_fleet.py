@@ -1,4 +1,5 @@
 """The members of a wide model: their state, and others in their place."""
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -6,7 +7,16 @@ import torch
 
 from . import _members
 from ._errors import Error, checked, translating, whole
-from ._library import ops
+from ._library import ops, uninterrupted
+
+
+def _one_after_the_other(change):
+    """What changes members waits for another such call on another thread."""
+    @functools.wraps(change)
+    def changed(self, *args, **kwargs):
+        with self._changing:
+            return change(self, *args, **kwargs)
+    return changed
 
 
 class Fleet:
@@ -63,6 +73,7 @@ class Fleet:
                     complete.setdefault(name, tensors[known])
         return complete
 
+    @_one_after_the_other
     def load_state_dict(self, state_dict: Mapping[str, torch.Tensor], strict: bool = True, assign: bool = False) -> None:
         """The reverse of ``state_dict()``: tensors ``[N, ...]``. All is checked before anything is taken.
 
@@ -89,8 +100,7 @@ class Fleet:
                 raise Error("load", f"tensor '{name}': is {list(tensor.shape)}, the members' is {list(wanted)}; give one of all members", name)
         given = self._read(state_dict)
         brought = [{name: given[name][i] if name in given else own[name] for name in self._kept()} for i, own in enumerate(members)]
-        self._replace(self.names, [-1] * len(self), brought)
-        self._sources = [None] * len(self)
+        self._replace(self.names, [-1] * len(self), brought, [None] * len(self))
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
         """As a part of a module whose ``load_state_dict()`` is called."""
@@ -105,6 +115,7 @@ class Fleet:
         if given and not error_msgs:
             self.load_state_dict(given, strict=False)
 
+    @_one_after_the_other
     def load_member(self, member: int | str, state_dict: Mapping[str, torch.Tensor]) -> None:
         """Takes a state dict in place of a member's weights, by the plans that there are. Names it lacks stay as they were."""
         i = self._index(member)
@@ -114,39 +125,33 @@ class Fleet:
             raise Error("load", f"member '{self.names[i]}': has '{unknown[0]}', which the model lacks; give a state dict of one member", self.names[i])
         own = {name: tensors[name] for name in self._kept()}
         own.update(self._read(state_dict))
-        self._replace(self.names, [-1 if k == i else k for k in range(len(self))], [own])
-        self._sources[i] = None
+        self._replace_one(i, own, None)
 
+    @_one_after_the_other
     def add(self, model: torch.nn.Module | Mapping[str, torch.Tensor], name: str | None = None) -> None:
         """One more member, a module or a state dict, at the end. Plans of before are kept where they fit."""
-        name = name or next(f"member{k}" for k in range(len(self), 2 * len(self) + 1) if f"member{k}" not in self.names)
+        name = str(name) if name else next(f"member{k}" for k in range(len(self), 2 * len(self) + 1) if f"member{k}" not in self.names)
         names = _members.names_of([*self.names, name], len(self) + 1)
         source, tensors = self._taken(model, name)
-        self._replace(names, [*range(len(self)), -1], [tensors])
-        self.names = names
-        self._sources.append(source)
-        if self._example is not None:
-            self._example = [torch.cat([tensor, tensor[:1]]) if own else tensor for tensor, own in zip(self._example, self._mapped)]
+        self._replace(names, [*range(len(self)), -1], [tensors], [*self._sources, source])
 
+    @_one_after_the_other
     def drop(self, member: int | str) -> None:
         """One member less. Plans of before are kept where they fit."""
         i = self._index(member)
         if len(self) == 1:
             raise Error("usage", "the last member cannot be dropped", "member")
         kept = [k for k in range(len(self)) if k != i]
-        names = [self.names[k] for k in kept]
-        self._replace(names, kept, [])
-        self.names, self._sources = names, [self._sources[k] for k in kept]
-        if self._example is not None:
-            self._example = [tensor[kept] if own else tensor for tensor, own in zip(self._example, self._mapped)]
+        self._replace([self.names[k] for k in kept], kept, [], [self._sources[k] for k in kept])
 
+    @_one_after_the_other
     def replace(self, member: int | str, model: torch.nn.Module | Mapping[str, torch.Tensor]) -> None:
         """Another module or state dict in the place of a member. Plans of before are kept where they fit."""
         i = self._index(member)
         source, tensors = self._taken(model, self.names[i])
-        self._replace(self.names, [-1 if k == i else k for k in range(len(self))], [tensors])
-        self._sources[i] = source
+        self._replace_one(i, tensors, source)
 
+    @_one_after_the_other
     def refresh(self) -> None:
         """Takes in the weights of the modules as they are now, by the plans that there are.
 
@@ -154,8 +159,8 @@ class Fleet:
         """
         models = [source() if source is not None else None for source in self._sources]
         taken = [None if model is None else self._taken(model, name) for model, name in zip(models, self.names)]
-        self._replace(self.names, [k if model is None else -1 for k, model in enumerate(models)], [one[1] for one in taken if one])
-        self._sources = [one[0] if one else source for one, source in zip(taken, self._sources)]
+        sources = [one[0] if one else source for one, source in zip(taken, self._sources)]
+        self._replace(self.names, [k if model is None else -1 for k, model in enumerate(models)], [one[1] for one in taken if one], sources)
 
     def unpack(self) -> list[torch.nn.Module]:
         """N modules of the members' class, with copies of their weights and buffers.
@@ -200,8 +205,17 @@ class Fleet:
             raise Error("load", f"member '{name}' lacks the tensor '{lacking[0]}'; give a state dict of one member", name)
         return None, given | self._constants(f"member '{name}'")
 
-    def _replace(self, names, kept, brought):
+    def _replace_one(self, i, tensors, source):
+        self._replace(self.names, [-1 if k == i else k for k in range(len(self))], [tensors],
+                      [source if k == i else one for k, one in enumerate(self._sources)])
+
+    def _replace(self, names, kept, brought, sources):
+        """Other members, whole or not at all: `kept` is a number of before or -1 for the next of those brought."""
         fqns = list(brought[0]) if brought else []
         tensors = [one[fqn] for one in brought for fqn in fqns]
-        with translating():
+        # A new member's own example inputs are those of who was there before, else the first's.
+        rows = [k if k >= 0 else i if i < len(self) else 0 for i, k in enumerate(kept)]
+        example = self._example and [tensor[rows] if own else tensor for tensor, own in zip(self._example, self._mapped)]
+        with translating(), uninterrupted():
             ops.replace_members(self._handle, names, kept, fqns, tensors)
+            self.names, self._sources, self._example = names, sources, example

@@ -1,5 +1,7 @@
 """The shared library: operators ``torch.ops.widebench.*`` on models by number."""
+import contextlib
 import os
+import signal
 import threading
 
 import torch
@@ -72,6 +74,23 @@ def use_pooled_memory() -> None:
     back. Safe to call more than once.
     """
     ops.use_tensor_memory()
+
+
+@contextlib.contextmanager
+def uninterrupted():
+    """A Ctrl-C that comes meanwhile is heard afterwards."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    heard = []
+    signal.signal(signal.SIGINT, lambda *event: heard.append(event))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if heard:
+            before(*heard[0])
 
 
 def interruptible(work, handle, progress=None):

@@ -211,7 +211,7 @@ def benchmark(wide, tensors, rivals, rounds):
             raise Error("usage", f"the rival {rival!r} does not exist; there are eager, compile, vmap and 'vmap compile'", "rivals")
     times = {name: [] for name in contenders}
     draw = random.Random(0)
-    with torch.no_grad():
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):  # rivals draw from torch's own generator
         repeats = {}
         for name, call in contenders.items():
             for _ in range(3):

@@ -1,5 +1,6 @@
 """The module `Wide`: N members as one."""
 import os
+import threading
 import time
 import weakref
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ _forward = ops.forward.default
 _forward_few = ops.forward_few.default._op
 _MOST_TRIES = 20
 _now = time.perf_counter
+_transform = torch._C._functorch.peek_interpreter_stack  # None outside of torch.func.grad, vmap and the like
 _LOOK_PART, _LONGEST = 100, 0.5  # of the time, one in so many parts is for looking; seconds between looks
 _under_dynamo = torch.compiler.is_dynamo_compiling
 
@@ -56,6 +58,7 @@ class Wide(Fleet, torch.nn.Module):
         self._mapped, self._moves = [False] * _program.inputs, None
         self._few = _handle << 4 if 1 <= _program.inputs <= 4 else None  # as forward_few takes model and mapped inputs
         self._direct = -1 if self._few is None else _program.plain  # a call of so many tensors takes the short way
+        self._changing = threading.RLock()  # held while members change
         self._warned = 0  # warnings that were told
         self._look_at = 0.0  # when a call looks whether modules have other parameters than were taken in
         self._built, self._results = _program.built, _program.tensors if _program.built else -1
@@ -85,6 +88,8 @@ class Wide(Fleet, torch.nn.Module):
                 if type(arg) is not torch.Tensor:
                     break
             else:
+                if _transform() is not None:
+                    self._refuse_transformed(args)
                 try:
                     if _now() >= self._look_at:
                         self._look()
@@ -120,6 +125,8 @@ class Wide(Fleet, torch.nn.Module):
         return self._structured(results, tensors)
 
     def _results_for(self, tensors):
+        if _transform() is not None:
+            self._refuse_transformed(tensors)
         try:
             if _now() >= self._look_at:
                 self._look()
@@ -128,6 +135,11 @@ class Wide(Fleet, torch.nn.Module):
             return _forward_many(self._handle, tensors, self._mapped)
         except RuntimeError as error:
             return self._again(error, tensors)
+
+    def _refuse_transformed(self, tensors):
+        if any(map(torch._C._functorch.is_functorch_wrapped_tensor, tensors)):
+            raise Error("run", "torch.func.grad, vmap and the like do not pass through a wide model, whose answers carry no gradients; "
+                               "call it outside of them", "inputs")
 
     def _look(self):
         """Refuses where a module has another parameter or part than was taken in. Calls look again after so long that it does not show."""
@@ -305,6 +317,8 @@ class Wide(Fleet, torch.nn.Module):
     def benchmark(self, *args: Any, rivals: Sequence[str] = ("eager",), rounds: int = 30, **kwargs: Any) -> Benchmark:
         """Times wide calls beside honest ways to run the members apart, in rounds, each round in an order drawn anew.
 
+        These are calls: written buffers and random streams go on from where they were, `reset` begins them anew.
+
         Parameters
         ----------
         rivals : sequence of str
@@ -322,7 +336,10 @@ class Wide(Fleet, torch.nn.Module):
         return benchmark(self, self._inputs(args, kwargs), rivals, whole(rounds, 1, "rounds"))
 
     def profile(self, *args: Any, passes: int = 10, **kwargs: Any) -> "torch.profiler.profile":
-        """Some calls under ``torch.profiler``; gives its ``profile`` object, whose ``key_averages().table()`` shows operators."""
+        """Some calls under ``torch.profiler``; gives its ``profile`` object, whose ``key_averages().table()`` shows operators.
+
+        Written buffers and random streams go on, as in any call.
+        """
         tensors = self._inputs(args, kwargs)
         self._prepare(tensors)
         return profile(self, tensors, whole(passes, 1, "passes"))

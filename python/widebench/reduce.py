@@ -56,5 +56,9 @@ def topk(outputs: Any, k: int, dim: int = -1) -> Any:
 
 
 def quantiles(outputs: Tree, q: float | Sequence[float]) -> Tree:
-    """Quantiles over members, ``[N, ...] -> [Q, ...]``; `q` is a number or a list of Q numbers of 0 to 1."""
-    return _each(lambda leaf: leaf.quantile(torch.as_tensor(q, dtype=leaf.dtype), dim=0), outputs)
+    """Quantiles over members, ``[N, ...] -> [Q, ...]``, of a single number ``[...]``; `q` is a number or a list of Q of 0 to 1."""
+    def of(leaf):
+        exact = leaf.float() if leaf.dtype in (torch.float16, torch.bfloat16) else leaf  # torch.quantile has no 16 bits
+        return exact.quantile(torch.as_tensor(q, dtype=exact.dtype), dim=0).to(leaf.dtype)
+
+    return _each(of, outputs)

@@ -352,6 +352,8 @@ class Answers(unittest.TestCase):
         close(self, reduce.mean(out)["a"], out["a"].mean(0))
         close(self, reduce.variance(out)["b"], out["b"].var(0))
         self.assertEqual(reduce.quantiles(out, [0.1, 0.9])["a"].shape, (2, 8, 3))
+        sixteen = reduce.quantiles({"a": out["a"].bfloat16()}, 0.5)["a"]
+        torch.testing.assert_close(sixteen, out["a"].bfloat16().float().quantile(0.5, 0).bfloat16())
         values, indices = reduce.topk(out["a"], 2)
         close(self, values, out["a"].softmax(-1).mean(0).topk(2).values)
         votes = torch.tensor([[[0.0, 1.0]], [[1.0, 0.0]], [[0.0, 1.0]]])

@@ -233,6 +233,44 @@ class Members(unittest.TestCase):
                 wide.verify()
         self.assertTrue(wide.verify())
 
+    def test_members_change_whole_beside_a_thread_that_refreshes(self):
+        modules, failures, done = nets(4), [], threading.Event()
+        wide = widebench.compile(modules, X, config=FAST)
+
+        def refresh():
+            try:
+                while not done.is_set():
+                    wide.refresh()
+            except Exception as error:
+                failures.append(error)
+
+        thread = threading.Thread(target=refresh)
+        thread.start()
+        for _ in range(40):
+            modules = [*modules[1:], net()]
+            wide.add(modules[-1])
+            wide.drop(0)
+        done.set()
+        thread.join()
+        self.assertEqual(failures, [])
+        same_as_modules(self, wide, modules, X)
+
+    def test_members_change_whole_or_not_at_all_at_ctrl_c(self):
+        modules = nets(3)
+        wide = widebench.compile(modules, X, config=FAST, names=["a", "b", "c"])
+        for i in range(100):
+            timer = threading.Timer(0.0002 * (i % 10), signal.raise_signal, (signal.SIGINT,))
+            with self.assertRaises(KeyboardInterrupt):
+                timer.start()
+                while True:
+                    wide.add(modules[0], "d")
+                    wide.drop("d")
+            timer.join()
+            self.assertEqual(len(wide(X)), len(wide.names))
+            if "d" in wide.names:
+                wide.drop("d")
+        same_as_modules(self, wide, modules, X)
+
     def test_calls_beside_another_thread_that_replaces(self):
         modules = nets(3)
         x = torch.randn(8, 16)

@@ -53,6 +53,26 @@ class Refusals(unittest.TestCase):
         half = [net(), net().to(torch.float64)]
         self.refused("load", ["member1"], compile, half, X)
 
+    def test_transforms_around_a_call(self):
+        """Their gradients would be zeros."""
+        modules = nets(2)
+        wide = widebench.compile(modules, X, config=FAST)
+        for call in (lambda: torch.func.grad(lambda x: wide(x).sum())(X), lambda: torch.func.jacrev(wide)(X),
+                     lambda: torch.func.vmap(wide)(X[None]), lambda: torch.func.jvp(wide, (X,), (X,)),
+                     lambda: torch.func.grad(lambda x: torch.nn.Sequential(wide)(x).sum())(X)):
+            self.refused("run", ["torch.func.grad", "outside"], call)
+        same = torch.func.grad(lambda x: (x * x).sum() + wide(X).sum())(X)  # what is not transformed passes
+        torch.testing.assert_close(same, 2 * X)
+
+    def test_named_tuples(self):
+        Pair = collections.namedtuple("Pair", "a b")
+
+        class Gives(torch.nn.Linear):
+            def forward(self, x):
+                return Pair(super().forward(x), x)
+
+        self.refused("export", ["named tuple", "dict"], widebench.compile, [Gives(16, 4) for _ in range(2)], X)
+
     def test_arguments_of_other_types(self):
         compile, pair = widebench.compile, nets(2)
         for words, arguments, settings in [
