@@ -120,6 +120,7 @@ std::string objection(const CaseRecord& record) {
     if (!is_set(*speedup)) continue;
     if (!passed) return "its verdict is " + std::string(name(record.verdict)) + ", yet it carries a speed-up";
     if (speedup->value <= 0) return "a speed-up is not above 0";
+    if (speedup->low > speedup->high) return "the interval of a speed-up ends before it begins";
   }
   if (!record.circumstances.disturbed.empty() && is_set(record.speedup_best_rival))
     return "its times were disturbed, yet it carries a speed-up";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "results/text.h"
 #include "tests/results/sample_records.h"
@@ -74,6 +75,13 @@ TEST(RecordTest, ObjectsToASpeedupWithoutAPass) {
   clear_speedups(record);
   EXPECT_EQ(objection(record), "");
   record.rivals[0].speedup.low = 1.5;
+  EXPECT_NE(objection(record), "");
+}
+
+TEST(RecordTest, ObjectsToAnIntervalThatEndsBeforeItBegins) {
+  CaseRecord record = passed_case();
+  ASSERT_EQ(objection(record), "");
+  std::swap(record.speedup.low, record.speedup.high);
   EXPECT_NE(objection(record), "");
 }
 
