@@ -66,9 +66,9 @@ double max_abs_err(const CaseRecord& record);
 /// speed-ups. No lower bound over the best rival is above that over any rival.
 void add_measurement(CaseRecord& record, const profiler::Measurement& measurement);
 
-/// Why the record must not be stored, or empty: a speed-up without a pass, or not above 0; a pass without a
-/// check or with a failed one; a passed check whose error is not finite; two contenders of one name; a time
-/// or a number of members below 0; a sample of no contender.
+/// Why the record must not be stored, or empty: a speed-up without a pass, not above 0, or whose interval
+/// ends before it begins; a pass without a check or with a failed one; a passed check whose error is not
+/// finite; two contenders of one name; a time or a number of members below 0; a sample of no contender.
 std::string objection(const CaseRecord& record);
 
 /// Takes every speed-up out of the record; call it when a case turns out not to pass.

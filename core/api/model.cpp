@@ -1,7 +1,6 @@
 #include <wide/model.h>
 
 #include <ATen/ATen.h>
-#include <c10/core/InferenceMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <unistd.h>
 
@@ -20,60 +19,6 @@
 #include "core/run/tensor_memory.h"
 
 namespace widebench {
-namespace {
-
-std::vector<wide::ModelInput> inputs_of(std::span<const Input> given) {
-  std::vector<wide::ModelInput> inputs;
-  inputs.reserve(given.size());
-  for (const auto& input : given) {
-    const at::Tensor& tensor = input.tensor;
-    if (!tensor.defined())
-      throw wide::Error("run", "input." + std::to_string(inputs.size()) + " is no tensor; give one");
-    if (input.mapped && tensor.dim() == 0)
-      throw wide::Error("run", "input." + std::to_string(inputs.size()) + " has no axis of members");
-    inputs.push_back({tensor, input.mapped});
-  }
-  return inputs;
-}
-
-/// The same memory as a tensor that autograd may save: passes run in inference mode. Conjugation and negation
-/// that were put off are carried out, since they are no part of the memory.
-at::Tensor ordinary(const at::Tensor& given) {
-  if (!given.is_inference() || c10::InferenceMode::is_enabled()) return given;
-  const auto tensor = given.resolve_conj().resolve_neg();
-  auto result = at::detail::make_tensor<c10::TensorImpl>(
-      c10::Storage(tensor.storage()), c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.dtype());
-  auto* impl = result.unsafeGetTensorImpl();
-  impl->set_storage_offset(tensor.storage_offset());
-  impl->set_sizes_and_strides(tensor.sizes(), tensor.strides());
-  return result;
-}
-
-// libtorch warns that nested tensors may change; of them only making and taking apart is used here.
-class Silence : public c10::WarningHandler {
-  void process(const c10::Warning& /*warning*/) override {}
-};
-
-at::Tensor nested(const std::vector<at::Tensor>& each) {
-  Silence silence;
-  const c10::WarningUtils::WarningHandlerGuard guard(&silence);
-  return at::_nested_tensor_from_tensor_list(each);
-}
-
-Output of_all(wide::ModelOutput output, std::int64_t members) {
-  const auto& parts = output.parts;
-  const auto differs = [&](const auto& part) { return part.sizes().slice(1) != parts[0].sizes().slice(1); };
-  if (!output.mapped || std::ranges::none_of(parts, differs))
-    return {std::move(output.name), ordinary(output.stacked()), output.mapped, {}};
-  std::vector<at::Tensor> each;
-  for (std::int64_t i = 0; i < members; ++i) each.push_back(ordinary(output.member(i)));
-  const bool same_axes =
-      std::ranges::all_of(parts, [&](const auto& part) { return part.dim() == parts[0].dim(); });
-  if (same_axes) return {std::move(output.name), nested(each), true, {}};
-  return {std::move(output.name), {}, true, {each.begin(), each.end()}};
-}
-
-}  // namespace
 
 class WideModel::State {
  public:

@@ -1,7 +1,12 @@
 #include "core/api/values.h"
 
+#include <ATen/ATen.h>
+#include <c10/core/InferenceMode.h>
+#include <c10/util/Exception.h>
+
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "core/tune/cost_book.h"
@@ -19,6 +24,17 @@ std::shared_ptr<wide::CostBook> costs_of_process(bool on_disk) {
 wide::Tuning tuning_of(Tuning tuning) {
   if (tuning == Tuning::kEstimate) return wide::Tuning::kEstimate;
   return tuning == Tuning::kCached ? wide::Tuning::kCached : wide::Tuning::kMeasure;
+}
+
+// libtorch warns that nested tensors may change; of them only making and taking apart is used here.
+class Silence : public c10::WarningHandler {
+  void process(const c10::Warning& /*warning*/) override {}
+};
+
+at::Tensor nested(const std::vector<at::Tensor>& each) {
+  Silence silence;
+  const c10::WarningUtils::WarningHandlerGuard guard(&silence);
+  return at::_nested_tensor_from_tensor_list(each);
 }
 
 }  // namespace
@@ -122,6 +138,44 @@ Proof proof_of(const wide::Proof& proof) {
         {check.what, check.member, check.text, check.max_abs, check.max_rel, check.tolerance, check.passed});
   }
   return values;
+}
+
+std::vector<wide::ModelInput> inputs_of(std::span<const Input> given) {
+  std::vector<wide::ModelInput> inputs;
+  inputs.reserve(given.size());
+  for (const auto& input : given) {
+    const at::Tensor& tensor = input.tensor;
+    if (!tensor.defined())
+      throw wide::Error("run", "input." + std::to_string(inputs.size()) + " is no tensor; give one");
+    if (input.mapped && tensor.dim() == 0)
+      throw wide::Error("run", "input." + std::to_string(inputs.size()) + " has no axis of members");
+    inputs.push_back({tensor, input.mapped});
+  }
+  return inputs;
+}
+
+at::Tensor ordinary(const at::Tensor& given) {
+  if (!given.is_inference() || c10::InferenceMode::is_enabled()) return given;
+  const auto tensor = given.resolve_conj().resolve_neg();
+  auto result = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(tensor.storage()), c10::DispatchKeySet(c10::DispatchKey::CPU), tensor.dtype());
+  auto* impl = result.unsafeGetTensorImpl();
+  impl->set_storage_offset(tensor.storage_offset());
+  impl->set_sizes_and_strides(tensor.sizes(), tensor.strides());
+  return result;
+}
+
+Output of_all(wide::ModelOutput output, std::int64_t members) {
+  const auto& parts = output.parts;
+  const auto differs = [&](const auto& part) { return part.sizes().slice(1) != parts[0].sizes().slice(1); };
+  if (!output.mapped || std::ranges::none_of(parts, differs))
+    return {std::move(output.name), ordinary(output.stacked()), output.mapped, {}};
+  std::vector<at::Tensor> each;
+  for (std::int64_t i = 0; i < members; ++i) each.push_back(ordinary(output.member(i)));
+  const bool same_axes =
+      std::ranges::all_of(parts, [&](const auto& part) { return part.dim() == parts[0].dim(); });
+  if (same_axes) return {std::move(output.name), nested(each), true, {}};
+  return {std::move(output.name), {}, true, {each.begin(), each.end()}};
 }
 
 }  // namespace widebench

@@ -3,10 +3,13 @@
 
 #include <wide/config.h>
 #include <wide/error.h>
+#include <wide/model.h>
 #include <wide/report.h>
 #include <wide/tensor.h>
 
 #include <new>
+#include <span>
+#include <vector>
 
 #include "core/aten/torch_error.h"
 #include "core/model/wide_model.h"
@@ -33,5 +36,13 @@ wide::BuildOptions options_of(const Config& config);
 Plan plan_of(const wide::Build& build, std::int64_t members);
 Report report_of(const wide::Build& build, const wide::WideModel& model);
 Proof proof_of(const wide::Proof& proof);
+
+/// Throws wide::Error ("run") where one is no tensor, or lacks the axis of members.
+std::vector<wide::ModelInput> inputs_of(std::span<const Input> given);
+/// The same memory as a tensor that autograd may save: passes run in inference mode. Conjugation and negation
+/// that were put off are carried out, since they are no part of the memory.
+at::Tensor ordinary(const at::Tensor& given);
+/// Of all members: a tensor, a nested one where sizes differ, one each where numbers of axes do.
+Output of_all(wide::ModelOutput output, std::int64_t members);
 
 }  // namespace widebench

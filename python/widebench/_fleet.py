@@ -10,13 +10,13 @@ from ._errors import Error, checked, translating, whole
 from ._library import ops, uninterrupted
 
 
-def _one_after_the_other(change):
-    """What changes members waits for another such call on another thread."""
-    @functools.wraps(change)
-    def changed(self, *args, **kwargs):
+def _one_after_the_other(call):
+    """What changes members, or reads those of all, waits for another such call on another thread."""
+    @functools.wraps(call)
+    def alone(self, *args, **kwargs):
         with self._changing:
-            return change(self, *args, **kwargs)
-    return changed
+            return call(self, *args, **kwargs)
+    return alone
 
 
 class Fleet:
@@ -38,6 +38,7 @@ class Fleet:
         with translating():
             return dict(zip(*ops.member_state(self._handle, i)))
 
+    @_one_after_the_other
     def state_dict(self, member: int | str | None = None, *, destination: Any = None, prefix: str = "",
                    keep_vars: bool = False) -> dict[str, torch.Tensor]:
         """The state dict of one member, by number or name; of all, each tensor ``[N, ...]``, where none is named.
@@ -162,6 +163,7 @@ class Fleet:
         sources = [one[0] if one else source for one, source in zip(taken, self._sources)]
         self._replace(self.names, [k if model is None else -1 for k, model in enumerate(models)], [one[1] for one in taken if one], sources)
 
+    @_one_after_the_other
     def unpack(self) -> list[torch.nn.Module]:
         """N modules of the members' class, with copies of their weights and buffers.
 
@@ -215,7 +217,9 @@ class Fleet:
         tensors = [one[fqn] for one in brought for fqn in fqns]
         # A new member's own example inputs are those of who was there before, else the first's.
         rows = [k if k >= 0 else i if i < len(self) else 0 for i, k in enumerate(kept)]
-        example = self._example and [tensor[rows] if own else tensor for tensor, own in zip(self._example, self._mapped)]
+        example = self._example
+        if example is not None and rows != [*range(len(self))]:
+            example = [tensor[rows] if own else tensor for tensor, own in zip(example, self._mapped)]
         with translating(), uninterrupted():
             ops.replace_members(self._handle, names, kept, fqns, tensors)
             self.names, self._sources, self._example = names, sources, example

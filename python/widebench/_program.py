@@ -84,7 +84,7 @@ def _export(module, args, kwargs, dynamic_shapes, place):
         kinds = ("dataclass", "pytree", "serialized_type_name")
         advice = ("register the class with torch.export.register_dataclass(…, serialized_type_name=\"a name\")"
                   if any(kind in str(error) for kind in kinds) else "see torch.export's notes on what it can trace")
-        if "serializated_type_name" in str(error):  # what torch says of named tuples
+        if "namedtuple" in str(error):
             advice = "return a tuple, a dict or a registered dataclass in place of a named tuple"
         raise Error("export", f"{place}: torch.export refuses the model ({lines[0].strip()}); {advice}", place) from error
 

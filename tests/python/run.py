@@ -18,7 +18,7 @@ import support
 import torch._dynamo  # noqa: F401  what torch.export imports when it is first called
 
 SECONDS = 600  # for a class
-AT_ONCE = min(2, len(os.sched_getaffinity(0)))  # as CMakeLists.txt says to ctest
+AT_ONCE = min(2, len(os.sched_getaffinity(0)))
 SKIPPED = 77
 
 

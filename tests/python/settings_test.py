@@ -84,6 +84,20 @@ class Settings(unittest.TestCase):
         widebench.compile(nets(7, width=48), torch.randn(37, 16), config=widebench.Config(seconds=3), progress=told.append)
         self.assertTrue(told)
 
+    def test_the_builder_takes_the_name_of_a_preset(self):
+        built = widebench.builder(nets(2)).with_sample(X).config("fast").validate().build()
+        self.assertEqual((built.config.tuning, built.config.validate), (widebench.Config.fast().tuning, True))
+
+    def test_benchmark_leaves_torchs_generator(self):
+        class Draws(torch.nn.Linear):
+            def forward(self, x):
+                return torch.nn.functional.dropout(super().forward(x), 0.5, True)
+
+        wide = widebench.compile([Draws(16, 4) for _ in range(2)], X, config="fast")
+        before = torch.get_rng_state()
+        wide.benchmark(rounds=2)
+        self.assertTrue(torch.equal(torch.get_rng_state(), before))
+
     def test_a_strategy_by_which_nothing_runs(self):
         with self.assertWarnsRegex(UserWarning, "winograd_2x2") as caught:
             wide = widebench.compile(nets(2), X, config=widebench.Config.fast(strategy="winograd_2x2"))
