@@ -1,7 +1,7 @@
 """The members of a wide model: their state, and others in their place."""
 import functools
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import torch
 
@@ -10,7 +10,10 @@ from ._errors import Error, checked, translating, whole
 from ._library import ops, uninterrupted
 
 
-def _one_after_the_other(call):
+_Call = TypeVar("_Call", bound=Callable[..., Any])
+
+
+def _one_after_the_other(call: _Call) -> _Call:
     """What changes members, or reads those of all, waits for another such call on another thread."""
     @functools.wraps(call)
     def alone(self, *args, **kwargs):
