@@ -26,8 +26,8 @@
 #include "core/strategy/strategy_text.h"
 #include "formats/error.h"
 #include "presets/zoo/zoo.h"
-#include "profiler/load.h"
 #include "profiler/measure.h"
+#include "profiler/watched.h"
 
 namespace wide::app {
 namespace {
@@ -47,12 +47,12 @@ struct Prepared {
   std::int64_t checkpoints = 1;  // members that are no copies
 };
 
-Prepared prepare(const presets::CaseSpec& spec) {
+Prepared prepare(const presets::CaseSpec& spec, bool plans_anew) {
   BuildOptions options;
   options.seed = spec.seed;
   options.mode = parse_mode(spec.mode);
   add_choice(options.strategies, spec.strategy);
-  options.tuning.tuning = Tuning::kMeasure;
+  options.tuning.tuning = plans_anew ? Tuning::kAnew : Tuning::kMeasure;
   options.device = open_device(spec.device);
   options.costs = std::make_shared<CostBook>(CostBook::default_file());
   check_choice(options.strategies);
@@ -99,6 +99,7 @@ void add_recording(CaseRecord& record, const Execution& execution) {
 nlohmann::json plan_json(const Build& built) {
   nlohmann::json plan = to_json(coverage(built));
   plan["tuning_ms"] = built.tuning_milliseconds;
+  if (!built.planned.doubt.empty()) plan["disturbed"] = built.planned.doubt;
   for (std::size_t i = 0; i < built.plan().nodes.size(); ++i) {
     plan["strategies"].push_back(
         {{"op", built.optimized.nodes[i].op}, {"strategy", built.plan().nodes[i].strategy}});
@@ -228,7 +229,7 @@ class Rounds {
                                       fresh_, peers_ ? &*peers_ : nullptr, record);
     if (!device_.is_cpu()) wait_for(device_, contenders);
     profiler::SteadyClock clock;
-    profiler::MachineLoad load;
+    processes::MachineLoad load;
     const auto threads = at::get_num_threads();
     const auto rounds = [&] {
       return profiler::measure(contenders, spec_.stopping, spec_.seed, clock, {},
@@ -281,7 +282,7 @@ void measure_rounds(const presets::CaseSpec& spec, Prepared& prepared, const Wid
   judge_timed(record, model.build(prepared.inputs), model);
 }
 
-void prove_and_measure(const Plant& plant, const presets::CaseSpec& spec, Prepared& prepared,
+void prove_and_measure(const MeasureOptions& options, const presets::CaseSpec& spec, Prepared& prepared,
                        CaseRecord& record) {
   auto& [model, inputs, draw, checkpoints] = prepared;
   const auto* built = build(model, inputs, spec.strategy, record);
@@ -297,7 +298,7 @@ void prove_and_measure(const Plant& plant, const presets::CaseSpec& spec, Prepar
   add_proof(record, proof);
   if (record.verdict != Verdict::kPass) return;
   WidePass pass = [&model](std::span<const ModelInput> given) { return model.forward(given); };
-  if (plant) pass = plant(model, std::move(pass));
+  if (options.plant) pass = options.plant(model, std::move(pass));
   measure_rounds(spec, prepared, pass, record);
   add_recording(record, built->planned.execution);
   record.peak_memory_bytes = peak_memory(model.options().device.device);
@@ -305,11 +306,7 @@ void prove_and_measure(const Plant& plant, const presets::CaseSpec& spec, Prepar
 
 }  // namespace
 
-void measure_case(const presets::CaseSpec& spec, CaseRecord& record) {
-  measure_case_with({}, spec, record);
-}
-
-void measure_case_with(const Plant& plant, const presets::CaseSpec& spec, CaseRecord& record) {
+void measure_case(const presets::CaseSpec& spec, const MeasureOptions& options, CaseRecord& record) {
   try {
     (void)open_device(spec.device);
     (void)parse_mode(spec.mode);
@@ -317,9 +314,9 @@ void measure_case_with(const Plant& plant, const presets::CaseSpec& spec, CaseRe
     return skip(record, unknown.what());
   }
   if (spec.threads > 0) at::set_num_threads(spec.threads);
-  auto prepared = prepare(spec);
+  auto prepared = prepare(spec, options.plans_anew);
   try {
-    prove_and_measure(plant, spec, prepared, record);
+    prove_and_measure(options, spec, prepared, record);
   } catch (const Error&) {
     if (spec.kind != "model" || !prepared.draw) throw;
     try {

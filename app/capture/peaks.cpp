@@ -16,7 +16,7 @@
 #include "core/aten/torch_bridge.h"
 #include "formats/error.h"
 #include "formats/file.h"
-#include "profiler/load.h"
+#include "processes/load.h"
 #include "profiler/machine.h"
 #include "profiler/trace/source.h"
 
@@ -201,14 +201,14 @@ profiler::Peaks measure_peaks(const ComputeDevice& device) {
   return peaks;
 }
 
-profiler::Peaks peaks_in_peace(const std::function<profiler::Peaks()>& measure, profiler::LoadSource& load,
+profiler::Peaks peaks_in_peace(const std::function<profiler::Peaks()>& measure, processes::LoadSource& load,
                                int threads) {
   profiler::Peaks peaks;
   for (int i = 0; i < kTries; ++i) {
     const auto before = load.read();
     peaks = measure();
     peaks.doubts = profiler::nonsense(peaks);
-    auto disturbed = profiler::objection(profiler::between(before, load.read()), threads);
+    auto disturbed = processes::objection(processes::between(before, load.read()), threads);
     if (!disturbed.empty()) peaks.doubts.push_back(std::move(disturbed));
     if (peaks.doubts.empty()) break;
   }
@@ -227,7 +227,7 @@ profiler::Peaks stored_peaks(const ComputeDevice& device, KeptPeaks wanted) {
       // Not there, or not readable: measured again.
     }
   }
-  profiler::MachineLoad load;
+  processes::MachineLoad load;
   const auto threads = device.device.is_cpu() ? at::get_num_threads() : 1;
   const auto peaks = peaks_in_peace([&] { return measure_peaks(device); }, load, threads);
   try {

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "core/aten/device.h"
-#include "profiler/load.h"
+#include "processes/load.h"
 #include "profiler/trace/roofline.h"
 
 namespace wide::app {
@@ -16,7 +16,7 @@ profiler::Peaks measure_peaks(const ComputeDevice& device);
 
 /// Measures, and once more where the peaks make no sense or the machine had other work; what is doubtful of
 /// the last try is in its `doubts`.
-profiler::Peaks peaks_in_peace(const std::function<profiler::Peaks()>& measure, profiler::LoadSource& load,
+profiler::Peaks peaks_in_peace(const std::function<profiler::Peaks()>& measure, processes::LoadSource& load,
                                int threads);
 
 /// Which of the peaks that are stored will do.

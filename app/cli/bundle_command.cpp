@@ -34,7 +34,7 @@ int run(const Context& context, const BundleArguments& options) {
   build.tuning.seconds = options.seconds;
   auto model = load_model(context, given, {}, build);
   for (const auto& file : options.inputs.empty() ? std::vector<std::string>{""} : options.inputs)
-    model.build(app::inputs_for(model, file, given.seed_or()));
+    warn_of_plan(context, given, model.build(app::inputs_for(model, file, given.seed_or())));
   const std::filesystem::path program = given.models[0];
   const auto bytes = formats::naming_file("bundle", formats::display_name(program),
                                           [&] { return formats::read_file(program); });

@@ -116,6 +116,9 @@ results::GateOutcome run_gate(Context& context, const GatingOptions& options, co
     app::Measurer own{.options = job.options, .program = {}, .waiting = {}, .starting = {}};
     app::Measurer other = own;
     other.program = options.baseline_program;
+    // A bad plan that the cost book holds is none of the program's; a baseline's program may not know the
+    // option.
+    own.options.worker.push_back("--anew");
     const auto facts = measured.runs.front().run;
     results::Fresh fresh;
     for (int turn = 0; turn < 2; ++turn) {

@@ -25,9 +25,14 @@ StrategyChoice parse_strategies(const std::vector<std::string>& given) {
   return choice;
 }
 
-void warn_of_strategies(const Context& context, const ModelOptions& options, const Build& built) {
+void warn_of_plan(const Context& context, const ModelOptions& options, const Build& built) {
   const auto objection = built.plan().objection_to(built.optimized, options.strategies);
   if (!objection.empty()) context.log(LogLevel::kWarn, objection);
+  if (const auto& doubt = built.planned.doubt; !doubt.empty()) {
+    context.log(LogLevel::kWarn, doubt +
+                                     ": another plan may be faster. Once the machine is quiet, plan again: "
+                                     "these times are then taken anew");
+  }
 }
 
 BuildOptions build_options(const Context& context, const ModelOptions& options) {

@@ -1,5 +1,4 @@
 // widebench plan: strategies, layouts and schedule of a model, chosen by measuring; saved, loaded, judged.
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -13,11 +12,8 @@
 #include "app/made_up_inputs.h"
 #include "app/regret.h"
 #include "core/bundle/plan_file.h"
-#include "core/tune/cost_book.h"
 #include "formats/error.h"
 #include "presets/zoo/zoo.h"
-#include "profiler/load.h"
-#include "results/table.h"
 
 namespace wide::cli {
 namespace {
@@ -99,6 +95,7 @@ json to_json(const Build& built, std::int64_t members) {
   return {{"schedule", describe(built.planned.schedule, members, built.optimized.device)},
           {"considered", options_json(built, members)},
           {"exact", built.plan().exact},
+          {"disturbed", built.planned.doubt.empty() ? json(nullptr) : json(built.planned.doubt)},
           {"tuning_ms", built.tuning_milliseconds},
           {"conversions", conversions},
           {"nodes", nodes}};
@@ -178,18 +175,8 @@ int run(const Context& context, const PlanArguments& options) {
   check_not_read(std::array{options.output}, read);
   if (options.regret) return judge(context, options, names);
   auto planned = make(context, options, names[0]);
-  profiler::MachineLoad load;
-  const auto before = load.read();
-  const auto& costs = *planned.model.options().costs;
-  const auto known = costs.size();
   const auto& built = planned.model.build(planned.inputs);
-  const auto disturbed = profiler::objection(profiler::between(before, load.read()), at::get_num_threads());
-  if (!disturbed.empty() && costs.size() > known && built.optimized.device.is_cpu()) {
-    context.log(LogLevel::kWarn,
-                fmt::format("{}: another plan may be faster. Times are kept: to measure anew, delete {}",
-                            disturbed, results::printable(costs.file().string(), 4096)));
-  }
-  warn_of_strategies(context, options.model, built);
+  warn_of_plan(context, options.model, built);
   if (!options.output.empty()) {
     write_plan(options.output, store(built.optimized, planned.model.members(), built.planned));
   }

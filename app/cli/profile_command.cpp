@@ -14,6 +14,7 @@
 #include "app/model_title.h"
 #include "core/aten/torch_bridge.h"
 #include "presets/zoo/zoo.h"
+#include "processes/load.h"
 
 namespace wide::cli {
 namespace {
@@ -89,7 +90,16 @@ Profiled capture(const Context& context, const ProfileRequest& request) {
   app::ProfileOptions wanted{spec.subject, spec.dtype, request.passes, 1, request.rivals};
   if (!device.device.is_cpu())
     wanted.device_source = app::cuda_source, wanted.recording_source = app::cuda_graph_notes;
+  warn_of_plan(context, request.model, subject.model.build(subject.inputs));
+  processes::MachineLoad load;
+  const auto before = load.read();
   Profiled result{app::profile(subject.model, subject.inputs, wanted), spec, spec.dtype, {}};
+  const auto disturbed = processes::objection(processes::between(before, load.read()), spec.threads);
+  if (!disturbed.empty()) {
+    context.log(LogLevel::kWarn, disturbed +
+                                     ": times of single nodes may be wrong many times over; profile "
+                                     "again once the machine is quiet");
+  }
   if (!request.peaks) return result;
   result.peaks =
       app::stored_peaks(device, request.measure_peaks ? app::KeptPeaks::kNone : app::KeptPeaks::kBelieved);

@@ -82,7 +82,7 @@ int run(const Context& context, const RunArguments& options) {
   const auto inputs = app::read_inputs(options.inputs, model);
   const auto& built = model.build(inputs);
   const auto cover = coverage(built);
-  warn_of_strategies(context, options.model, built);
+  warn_of_plan(context, options.model, built);
   const auto outputs = model.forward(inputs);
   std::vector<app::Expectation> expectations;
   if (!options.expect.empty()) {

@@ -71,7 +71,7 @@ json nodes_json(const Build& built) {
 int run(const Context& context, const TraceArguments& options) {
   auto [model, inputs] = make_model(context, options);
   const auto& built = model.build(inputs);
-  warn_of_strategies(context, options.model, built);
+  warn_of_plan(context, options.model, built);
   const auto cover = coverage(built);
   const auto& stages = built.stages;
   if (!options.after.empty() && std::none_of(stages.begin(), stages.end(), [&](const StageRecord& stage) {

@@ -161,7 +161,7 @@ class AutoPlanner {
 
   PlannedExecution build(const Schedule& schedule, Plans plans) const {
     auto built = execution(schedule, plans);
-    return {schedule, std::move(plans.plan), std::move(plans.rest), std::move(built), {}};
+    return {schedule, std::move(plans.plan), std::move(plans.rest), std::move(built)};
   }
 
   std::string key(const Schedule& schedule) const {
@@ -177,15 +177,15 @@ class AutoPlanner {
 
   // The best of what was timed before, if it was.
   std::optional<std::pair<Schedule, Plans>> recall() {
-    if (!tuner_.book().find(key_ + "done")) return std::nullopt;
+    if (!tuner_.known(key_ + "done")) return std::nullopt;
     std::optional<std::pair<Schedule, Plans>> best;
     double least = std::numeric_limits<double>::infinity();
     for (const auto& schedule : schedules()) {
-      if (!tuner_.book().find(key(schedule))) continue;
+      if (!tuner_.known(key(schedule))) continue;
       options_.push_back({schedule, 0, 0});
-      const bool had_near = tuner_.book().find(near_key(schedule)).has_value();
+      const bool had_near = tuner_.known(near_key(schedule)).has_value();
       for (auto& plans : plans_of(schedule, had_near ? most_plans() : 1)) {
-        const auto time = tuner_.book().find(plans.key);
+        const auto time = tuner_.known(plans.key);
         if (!time) continue;
         note(schedule, *time);
         if (*time < least) least = *time, best = {schedule, std::move(plans)};
@@ -214,27 +214,25 @@ class AutoPlanner {
   PlannedExecution measure() {
     examples_.emplace(request_);
     auto all = build_what_is_worth_it();
+    tuner_.keep();
     if (has_time_for(all.size())) {
       race(all);
       race_again(all);
     }
     for (const auto& one : all) {
       if (!std::isfinite(one.time)) continue;
-      tuner_.book().add(one.plans.key, one.time);
+      tuner_.learn(one.plans.key, one.time);
       note(one.schedule, one.time);
     }
-    tuner_.book().add(key_ + "done", 0);
+    tuner_.learn(key_ + "done", 0);
     auto best = std::move(best_of(all));
     all.clear();
     reference_.reset();
     examples_.reset();
     if (!best.execution) best.execution.emplace(execution(best.schedule, best.plans));
     return_free_memory();  // of passes that were timed, and of building
-    return {best.schedule,
-            std::move(best.plans.plan),
-            std::move(best.plans.rest),
-            std::move(*best.execution),
-            {}};
+    return {best.schedule, std::move(best.plans.plan), std::move(best.plans.rest),
+            std::move(*best.execution)};
   }
 
   std::vector<Contender> build_what_is_worth_it() {
@@ -359,7 +357,7 @@ class AutoPlanner {
   void add_near_plans(const Schedule& schedule, std::vector<Contender>& added) {
     if (std::ranges::find(had_near_, schedule) != had_near_.end()) return;
     had_near_.push_back(schedule);
-    tuner_.book().add(near_key(schedule), 0);
+    tuner_.learn(near_key(schedule), 0);
     auto plans = plans_of(schedule, most_plans());
     for (auto plan = plans.begin() + 1; plan < plans.end(); ++plan)
       added.push_back({schedule, std::move(*plan), {}});
@@ -386,7 +384,13 @@ class AutoPlanner {
 
 PlannedExecution plan_execution(const PlanRequest& request, Tuner& tuner, MemoryPool& pool) {
   tuner.begin();
-  return AutoPlanner(request, tuner, pool).run();
+  for (;;) {
+    auto planned = AutoPlanner(request, tuner, pool).run();
+    tuner.keep(true);
+    if (tuner.try_again()) continue;
+    planned.doubt = tuner.doubt();
+    return planned;
+  }
 }
 
 }  // namespace wide

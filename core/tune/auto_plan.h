@@ -35,7 +35,8 @@ struct PlannedExecution {
   Plan plan;                 ///< of the programs of `schedule.chunk` members
   std::optional<Plan> rest;  ///< of the last program, where it has fewer
   Execution execution;
-  std::vector<ScheduleOption> options;  ///< what was considered; empty unless AUTO chose among schedules
+  std::vector<ScheduleOption> options = {};  ///< what was considered; empty unless AUTO chose among schedules
+  std::string doubt = {};  ///< why the times that it was chosen by say little; empty: nothing is against them
 };
 
 struct PlanRequest {

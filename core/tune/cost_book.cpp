@@ -17,7 +17,7 @@ namespace wide {
 namespace {
 
 // First line of a file; another means another meaning of keys, and the file is begun anew.
-constexpr std::string_view kHeader = "# widebench costs 1: key, nanoseconds";
+constexpr std::string_view kHeader = "# widebench costs 2: key, nanoseconds, ~ if timed beside other work";
 
 std::string processor() {
   std::ifstream info("/proc/cpuinfo");
@@ -33,12 +33,14 @@ std::string fingerprint(std::string_view text) {
   return buffer;
 }
 
-std::optional<double> parsed_number(std::string_view text) {
+std::optional<Cost> parsed_cost(std::string_view text) {
+  const bool quiet = !text.ends_with('~');
+  if (!quiet) text.remove_suffix(1);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
     return std::nullopt;
-  return value;
+  return Cost{value, quiet};
 }
 
 }  // namespace
@@ -50,12 +52,19 @@ CostBook::CostBook(std::filesystem::path file) : file_(std::move(file)) {
   while (std::getline(in, line)) {
     const auto tab = line.rfind('\t');
     if (tab == std::string::npos) continue;  // cut off while it was written
-    if (const auto cost = parsed_number(std::string_view(line).substr(tab + 1)))
-      costs_[line.substr(0, tab)] = *cost;
+    if (const auto cost = parsed_cost(std::string_view(line).substr(tab + 1)))
+      take(line.substr(0, tab), *cost);
   }
 }
 
-std::optional<double> CostBook::find(const std::string& key) const {
+bool CostBook::take(const std::string& key, Cost cost) {
+  auto& known = costs_.try_emplace(key, cost).first->second;
+  if (known.quiet && !cost.quiet) return false;
+  known = cost;
+  return true;
+}
+
+std::optional<Cost> CostBook::find(const std::string& key) const {
   const std::lock_guard lock(mutex_);
   const auto found = costs_.find(key);
   return found == costs_.end() ? std::nullopt : std::optional(found->second);
@@ -66,10 +75,9 @@ std::size_t CostBook::size() const {
   return costs_.size();
 }
 
-void CostBook::add(const std::string& key, double nanoseconds) {
+void CostBook::add(const std::string& key, Cost cost) {
   const std::lock_guard lock(mutex_);
-  costs_[key] = nanoseconds;
-  if (file_.empty()) return;
+  if (!take(key, cost) || file_.empty()) return;
   std::error_code failed;
   std::filesystem::create_directories(file_.parent_path(), failed);
   bool fresh = false;
@@ -81,7 +89,7 @@ void CostBook::add(const std::string& key, double nanoseconds) {
   const int fd = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (fresh ? O_TRUNC : O_APPEND), 0600);
   if (fd < 0) return;
   char value[32];
-  std::snprintf(value, sizeof value, "%.1f", nanoseconds);
+  std::snprintf(value, sizeof value, "%.1f%s", cost.nanoseconds, cost.quiet ? "" : "~");
   std::string line = fresh ? std::string(kHeader).append("\n") : std::string();
   line.append(key).append("\t").append(value).append("\n");
   // One write each, so that lines of several processes do not mix; a lost one is measured again.

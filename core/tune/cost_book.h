@@ -1,5 +1,6 @@
 #pragma once
-// Measured costs, kept on disk between runs: what was timed once on this machine is not timed again.
+// Measured costs, kept on disk between runs: what was timed once on this machine, when it was quiet, is not
+// timed again.
 
 #include <cstdint>
 #include <filesystem>
@@ -11,7 +12,15 @@
 
 namespace wide {
 
-/// Nanoseconds by key. A key says everything that the time depends on but the machine; the machine is in the
+/// What something took.
+struct Cost {
+  double nanoseconds = 0;
+  /// Nothing else worked on the machine when it was timed. Of what is not quiet the worst is to be expected:
+  /// threads that wait for each other take a thousand times as long when others hold the CPUs.
+  bool quiet = true;
+};
+
+/// Costs by key. A key says everything that a time depends on but the machine; the machine is in the
 /// file's name. Safe to use from several threads, and from several processes on one file.
 class CostBook {
  public:
@@ -20,9 +29,10 @@ class CostBook {
   /// Reads `file` if it is there; what cannot be read is left out, never an error: a cost is measured again.
   explicit CostBook(std::filesystem::path file);
 
-  std::optional<double> find(const std::string& key) const;
-  /// Appends to the file at once; a file that cannot be written is left alone.
-  void add(const std::string& key, double nanoseconds);
+  std::optional<Cost> find(const std::string& key) const;
+  /// Appends to the file at once; a file that cannot be written is left alone. What is known from a quiet
+  /// machine stays, unless this is, too.
+  void add(const std::string& key, Cost cost);
   std::size_t size() const;
   const std::filesystem::path& file() const { return file_; }
 
@@ -31,9 +41,11 @@ class CostBook {
   static std::filesystem::path default_file();
 
  private:
+  bool take(const std::string& key, Cost cost);  ///< false: what is known is better
+
   mutable std::mutex mutex_;
   std::filesystem::path file_;
-  std::unordered_map<std::string, double> costs_;
+  std::unordered_map<std::string, Cost> costs_;
 };
 
 /// 64-bit FNV-1a, the same in every build, unlike std::hash.

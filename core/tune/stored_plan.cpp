@@ -71,7 +71,7 @@ PlannedExecution restore(const PlanRequest& request, const StoredPlan& stored) {
   if (const auto left = members % stored.schedule.chunk; left > 0)
     rest = plan_from_choices(request, left, stored.rest);
   Execution execution(request.parts, stored.schedule, plan, rest ? &*rest : nullptr);
-  return {stored.schedule, std::move(plan), std::move(rest), std::move(execution), {}};
+  return {stored.schedule, std::move(plan), std::move(rest), std::move(execution)};
 }
 
 StoredPlan store(const Graph& graph, std::int64_t members, const PlannedExecution& planned) {

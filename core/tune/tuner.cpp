@@ -38,6 +38,8 @@ constexpr std::int64_t kPackedMuch = 4LL << 20;
 // looks, is out.
 const StopwatchOptions kLook{.rounds = 8, .seconds_each = 0.02, .least_rounds = 3};
 constexpr double kSlowMoment = 2;
+// Seconds after which it can be told who had the CPUs: the system counts in hundredths.
+constexpr double kTellingSeconds = 0.3;
 
 std::string concrete_text(const ConcreteType& type) {
   return dtype_name(type.dtype) + shape_text(type.shape);
@@ -282,12 +284,61 @@ void drop_uncompiled(NodeCandidates& node, bool may_compile) {
 
 }  // namespace
 
-bool Tuner::recall(NodeCandidates& node, const std::vector<std::string>& keys) const {
+Tuner::Tuner(CostBook& book, TunerOptions options, ComputeDevice device)
+    : book_(book),
+      options_(std::move(options)),
+      device_(std::move(device)),
+      where_(device_.record ? device_.name + ", recorded" : device_.name) {
+  if (options_.tuning < Tuning::kMeasure) return;
+  if (!options_.load) options_.load = std::make_shared<processes::MachineLoad>();
+  before_ = since_ = options_.load->read();
+}
+
+std::optional<double> Tuner::known(const std::string& key) {
+  if (const auto learnt = learnt_.find(key); learnt != learnt_.end()) return learnt->second;
+  if (options_.tuning == Tuning::kAnew && may_measure()) return std::nullopt;
+  const auto cost = book_.find(key);
+  if (!cost || (!cost->quiet && may_measure())) return std::nullopt;
+  if (!cost->quiet && doubt_.empty()) doubt_ = "other work was on the machine when strategies were timed";
+  return cost->nanoseconds;
+}
+
+void Tuner::learn(const std::string& key, double nanoseconds) {
+  learnt_[key] = nanoseconds;
+  to_keep_.push_back(key);
+}
+
+void Tuner::keep(bool is_last) {
+  if (to_keep_.empty()) return;
+  auto now = options_.load->read();
+  if (!is_last && now.at - since_.at < kTellingSeconds) return;
+  const auto& from = now.at - since_.at < kTellingSeconds ? before_ : since_;
+  // Work of a GPU takes no CPU.
+  const auto objection = device_.device.is_cpu()
+                             ? processes::objection(processes::between(from, now), at::get_num_threads())
+                             : std::string();
+  quiet_at_last_ = objection.empty();
+  if (!quiet_at_last_) doubt_ = objection;
+  // The last are whole passes: as good as the times that their plans were made by.
+  const bool quiet = quiet_at_last_ && (!is_last || doubt_.empty());
+  for (const auto& key : to_keep_) book_.add(key, {learnt_.at(key), quiet});
+  to_keep_.clear();
+  before_ = since_, since_ = now;
+}
+
+bool Tuner::try_again() {
+  if (doubt_.empty() || !quiet_at_last_ || !may_measure() || end_ - Clock::now() < limit() / 2) return false;
+  learnt_.clear();
+  doubt_.clear();
+  return true;
+}
+
+bool Tuner::recall(NodeCandidates& node, const std::vector<std::string>& keys) {
   std::vector<Outcome> outcomes;
   for (const auto& key : keys) {
-    if (const auto known = book_.find(key)) {
-      outcomes.push_back({*known, {}});
-    } else if (book_.find(failure_key(key))) {
+    if (const auto cost = known(key)) {
+      outcomes.push_back({*cost, {}});
+    } else if (known(failure_key(key))) {
       outcomes.push_back({0, "it failed when it was measured before"});
     } else {
       return false;
@@ -345,9 +396,9 @@ void Tuner::measure(NodeCandidates& node, const std::vector<bool>& constant,
   for (std::size_t i = 0; i < times.size(); ++i) {
     times[i] /= calls();
     outcomes[i].cost = times[i];
-    book_.add(std::isfinite(times[i]) ? keys[i] : failure_key(keys[i]),
-              std::isfinite(times[i]) ? times[i] : 0);
+    learn(std::isfinite(times[i]) ? keys[i] : failure_key(keys[i]), std::isfinite(times[i]) ? times[i] : 0);
   }
+  keep();
   take_outcomes(node, std::move(outcomes));
 }
 
@@ -378,7 +429,7 @@ double Tuner::conversion(const ConcreteType& type, Layout from, Layout to, std::
   std::string key = "convert ";
   key.append(concrete_text(type)).append(" ").append(name(from)).append(">").append(name(to));
   key.append(environment(members, where_));
-  if (const auto known = book_.find(key)) return *known;
+  if (const auto cost = known(key)) return *cost;
   if (!may_measure()) return estimate;
   const Operand operand{type, from != Layout::kShared, {}};
   const auto tensor = operand_in(operand, from, members, device_.device);
@@ -387,7 +438,7 @@ double Tuner::conversion(const ConcreteType& type, Layout from, Layout to, std::
   options.device = device_.device;
   const double time = time_in_turns(std::span(&run, 1), options)[0] / calls();
   if (!std::isfinite(time)) return estimate;
-  book_.add(key, time);
+  learn(key, time);
   return time;
 }
 

@@ -68,7 +68,7 @@ TEST(PlanMutants, Costs) {
   std::string good;
   {
     CostBook book(folder / "good.tsv");
-    for (int i = 0; i < 20; ++i) book.add("linear: wide " + std::to_string(i), 100.0 * i);
+    for (int i = 0; i < 20; ++i) book.add("linear: wide " + std::to_string(i), {100.0 * i});
     std::ifstream in(book.file(), std::ios::binary);
     good.assign(std::istreambuf_iterator<char>(in), {});
   }
@@ -78,7 +78,7 @@ TEST(PlanMutants, Costs) {
     const auto file = folder.write("costs.tsv", test::mutated(good, random));
     const auto use = [&] {
       CostBook book(file);
-      book.add("new", 1);
+      book.add("new", {1});
     };
     ASSERT_EQ(objection_of_child([&] { return test::objection_to_reading(use); }), "") << i;
   }

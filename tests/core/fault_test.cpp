@@ -135,6 +135,7 @@ TEST(Faults, AStrategyThatFailsWhileItIsMeasuredIsRefused) {
     EXPECT_EQ(node.refusals[0].strategy, "broken");
     EXPECT_THAT(node.refusals[0].reason, HasSubstr(tuning == Tuning::kMeasure ? "it broke" : "failed"));
     EXPECT_EQ(node.refusals[0].reason.find('\n'), std::string::npos);
+    tuner.keep(true);
   }
 }
 

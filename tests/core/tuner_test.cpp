@@ -1,5 +1,5 @@
-// Operators of large weights: how many packed copies of them measuring holds, and what a bad moment of the
-// machine does to it.
+// Operators of large weights: how many packed copies of them measuring holds. And what bad moments of the
+// machine do to it.
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/tune/tuner.h"
+#include "tests/fake_load.h"
 
 namespace wide::test {
 namespace {
@@ -115,6 +116,55 @@ TEST(Tuner, ABadMomentDoesNotLoseTheFastest) {
     tuner.settle(node, kStates);
     EXPECT_EQ(fastest(node), "disturbed");
   }
+}
+
+TEST(Tuner, WhatWasTimedBesideOtherWorkIsTimedAgain) {
+  const Strategy some{.name = "some", .ask = ask, .prepare = steady<0, 300>},
+      other{.name = "other", .ask = ask, .prepare = steady<1, 600>};
+  CostBook book;
+  const auto load = std::make_shared<FakeLoad>(1);
+  const auto measured = [&](Tuning tuning) {
+    Tuner tuner(book, {.tuning = tuning, .load = load});
+    auto node = between({&some, &other});
+    tuner.settle(node, kStates);
+    tuner.keep(true);
+    EXPECT_TRUE(node.candidates[0].measured);
+    return std::pair(tuner.measured(), tuner.doubt());
+  };
+  const std::string busy = "other processes kept 1.0 CPUs busy while it was measured";
+  EXPECT_EQ(measured(Tuning::kMeasure), std::pair(std::int64_t{1}, busy));
+  EXPECT_EQ(measured(Tuning::kMeasure), std::pair(std::int64_t{1}, busy));
+  EXPECT_EQ(measured(Tuning::kCached).first, 0);
+  EXPECT_NE(measured(Tuning::kCached).second, "") << "better than an estimate, and said";
+  load->others = 0;
+  EXPECT_EQ(measured(Tuning::kMeasure), std::pair(std::int64_t{1}, std::string()));
+  EXPECT_EQ(measured(Tuning::kMeasure), std::pair(std::int64_t{0}, std::string()));
+  EXPECT_EQ(measured(Tuning::kAnew), std::pair(std::int64_t{1}, std::string()));
+  load->others = 1;
+  EXPECT_EQ(measured(Tuning::kMeasure), std::pair(std::int64_t{0}, std::string())) << "it is known";
+}
+
+TEST(Tuner, TriesAgainWhenOtherWorkIsOver) {
+  const Strategy some{.name = "some", .ask = ask, .prepare = steady<0, 300>},
+      other{.name = "other", .ask = ask, .prepare = steady<1, 600>};
+  CostBook book;
+  const auto load = std::make_shared<FakeLoad>(1);
+  Tuner tuner(book, {.tuning = Tuning::kMeasure, .load = load});
+  tuner.begin();
+  auto node = between({&some, &other});
+  tuner.settle(node, kStates);
+  EXPECT_FALSE(tuner.try_again()) << "the machine is still busy";
+  load->others = 0;
+  tuner.learn("a whole pass", 1);
+  tuner.keep(true);
+  EXPECT_FALSE(book.find("a whole pass").value().quiet) << "its plan was made by bad times";
+  EXPECT_TRUE(tuner.try_again());
+  EXPECT_FALSE(tuner.known("a whole pass"));
+  node = between({&some, &other});
+  tuner.settle(node, kStates);
+  EXPECT_EQ(tuner.measured(), 2);
+  EXPECT_FALSE(tuner.try_again());
+  EXPECT_EQ(tuner.doubt(), "");
 }
 
 // A device whose work takes another time than to launch it: kernels say how long while they are recorded.

@@ -1,4 +1,4 @@
-#include "profiler/load.h"
+#include "profiler/watched.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,10 @@
 
 namespace wide::profiler {
 namespace {
+
+using processes::LoadReading;
+using processes::LoadSource;
+using processes::MachineLoad;
 
 /// Two CPUs for ten seconds at a time: each reading after what the script says of the time before it.
 class ScriptedLoad final : public LoadSource {

@@ -4,29 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/fake_load.h"
+
 namespace wide::app {
 namespace {
 
-/// Two CPUs; between two readings a second passes, in which others keep so many of them busy.
-class FakeLoad final : public profiler::LoadSource {
- public:
-  explicit FakeLoad(std::vector<double> others) : others_(std::move(others)) {}
-
- private:
-  profiler::LoadReading do_read() override {
-    if (begun_) {
-      const double others = turn_ < others_.size() ? others_[turn_] : others_.back();
-      ++turn_;
-      now_.at += 1, now_.total += 2, now_.own += 1, now_.busy += 1 + others;
-    }
-    begun_ = !begun_;
-    return now_;
-  }
-  std::vector<double> others_;
-  std::size_t turn_ = 0;
-  bool begun_ = false;
-  profiler::LoadReading now_{.total = 0, .busy = 0, .steal = 0, .own = 0, .preempted = 0, .at = 0};
-};
+using test::FakeLoad;
 
 profiler::Peaks sound() {
   profiler::Peaks peaks{.machine = "m", .device = "cpu", .threads = 2};
@@ -35,18 +18,21 @@ profiler::Peaks sound() {
 }
 
 TEST(Peaks, AreMeasuredAgainWhereOtherWorkHadTheMachine) {
-  FakeLoad once({1.5, 0}), always({1.5});
+  FakeLoad once, always(1.5);
   int measured = 0;
-  const auto measure = [&] { return ++measured, sound(); };
+  const auto measure = [&] {
+    once.others = ++measured == 1 ? 1.5 : 0;
+    return sound();
+  };
   EXPECT_TRUE(peaks_in_peace(measure, once, 2).doubts.empty());
   EXPECT_EQ(measured, 2);
-  const auto doubts = peaks_in_peace(measure, always, 2).doubts;
+  const auto doubts = peaks_in_peace(sound, always, 2).doubts;
   ASSERT_EQ(doubts.size(), 1U);
   EXPECT_NE(doubts[0].find("other processes kept 1.5 CPUs busy"), std::string::npos);
 }
 
 TEST(Peaks, ThatMakeNoSenseAreMeasuredAgain) {
-  FakeLoad quiet({0});
+  FakeLoad quiet;
   int measured = 0;
   const auto better = [&] {
     auto peaks = sound();

@@ -194,7 +194,7 @@ std::vector<std::pair<std::string, Plant>> faults() {
 
 results::CaseRecord measured(const Plant& plant, const presets::CaseSpec& spec) {
   auto record = presets::record_of(spec);
-  app::measure_case_with(plant, spec, record);
+  app::measure_case(spec, {.plant = plant}, record);
   return record;
 }
 

@@ -1,4 +1,4 @@
-#include "profiler/load.h"
+#include "processes/load.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,11 +9,8 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <sstream>
 
-#include "profiler/statistics.h"
-
-namespace wide::profiler {
+namespace wide::processes {
 namespace {
 
 double seconds_of(const timeval& time) {
@@ -81,25 +78,4 @@ std::string objection(const Disturbance& disturbance, int threads) {
   return "";
 }
 
-Watched measure_watched(const std::function<Measurement()>& measure, LoadSource& load, int threads,
-                        bool alone, double most_seconds) {
-  Watched result;
-  for (bool again = true; again;) {
-    const auto before = load.read();
-    result.measurement = measure();
-    result.disturbance = between(before, load.read());
-    if (!alone) result.disturbance.others = kUnknown;
-    result.objection = objection(result.disturbance, threads);
-    if (result.objection.empty()) result.objection = objection(result.measurement);
-    again = ++result.attempts < 2 && !result.objection.empty() && result.measurement.seconds <= most_seconds;
-  }
-  return result;
-}
-
-std::string objection(const Measurement& measurement) {
-  const double noise = indifference(noise_floor(measurement), 0);
-  if (!(noise > kMostNoise)) return "";
-  return written("the same work measured twice differs by up to %.0f %%", 100 * noise);
-}
-
-}  // namespace wide::profiler
+}  // namespace wide::processes

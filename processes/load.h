@@ -7,9 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "profiler/measure.h"
-
-namespace wide::profiler {
+namespace wide::processes {
 
 /// Counters that only grow. Seconds are of all CPUs together; NaN: not known.
 struct LoadReading {
@@ -57,20 +55,5 @@ inline constexpr double kMostPreempted = 100;  ///< times a second and CPU; two 
 
 /// Why times measured with so many threads meanwhile say nothing, or empty.
 std::string objection(const Disturbance& disturbance, int threads);
-/// A measurement, and what the machine did meanwhile.
-struct Watched {
-  Measurement measurement;
-  Disturbance disturbance;
-  int attempts = 0;
-  std::string objection;  ///< why its times say nothing; empty: they do
-};
 
-/// Measures, and once more where the first time was disturbed and took at most `most_seconds`. `alone` false:
-/// some of the work is done by other processes, which are then not held against it.
-Watched measure_watched(const std::function<Measurement()>& measure, LoadSource& load, int threads,
-                        bool alone, double most_seconds);
-
-/// The same of what the A/A twin shows: its interval reaches further from 1 than kMostNoise.
-std::string objection(const Measurement& measurement);
-
-}  // namespace wide::profiler
+}  // namespace wide::processes
