@@ -104,6 +104,14 @@ std::optional<results::Side> read_baseline(const std::filesystem::path& database
   return side;
 }
 
+// Plans by times that are taken anew: a bad one in the cost book is no fault of the program. What is measured
+// beside it does not count, since a process that has just planned is not as fast as others. False: stopped.
+bool plan_anew(const std::vector<presets::CaseSpec>& specs, const results::RunRecord& facts,
+               app::Measurer measurer) {
+  measurer.options.worker.push_back("--anew");
+  return app::measure_once(specs, facts, measurer).has_value();
+}
+
 results::GateOutcome run_gate(Context& context, const GatingOptions& options, const results::Side& baseline,
                               const app::SweepJob& job, results::Store& store, std::int64_t run) {
   const results::Side measured{fmt::format("run {}", run), {{store.run(run), store.cases(run, false)}}};
@@ -113,13 +121,11 @@ results::GateOutcome run_gate(Context& context, const GatingOptions& options, co
       context.err << fmt::format("{} alerts are measured again, up to {} times\n", keys.size(),
                                  options.repeats)
                   << std::flush;
-    app::Measurer own{.options = job.options, .program = {}, .waiting = {}, .starting = {}};
+    const app::Measurer own{.options = job.options, .program = {}, .waiting = {}, .starting = {}};
     app::Measurer other = own;
     other.program = options.baseline_program;
-    // A bad plan that the cost book holds is none of the program's; a baseline's program may not know the
-    // option.
-    own.options.worker.push_back("--anew");
     const auto facts = measured.runs.front().run;
+    if (repeat == 0 && !plan_anew(specs, facts, own)) return std::nullopt;
     results::Fresh fresh;
     for (int turn = 0; turn < 2; ++turn) {
       const bool is_own = (turn + repeat) % 2 == 0;

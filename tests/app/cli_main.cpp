@@ -1,14 +1,20 @@
 // Tests of the command line in this process; as `PROGRAM worker` it is the worker that their sweeps start.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <string_view>
 
 #include "presets/fake_measure.h"
 #include "presets/worker.h"
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "worker")
+  if (argc > 1 && std::string_view(argv[1]) == "worker") {
+    const char* bad_plan = std::getenv("FAKE_PLAN");
+    if (bad_plan != nullptr && argc > 2 && std::string_view(argv[2]) == "--anew")
+      std::filesystem::remove(bad_plan);
     return wide::presets::run_worker(wide::test::fake_measure);
+  }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

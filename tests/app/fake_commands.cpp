@@ -22,6 +22,7 @@ namespace {
 
 void add_worker_command(CLI::App& app, cli::Context& context) {
   auto& command = *app.add_subcommand("worker")->group("");
+  command.add_flag("--anew");
   cli::set_action(command, context, [] { return presets::run_worker(fake_measure); });
 }
 

@@ -31,6 +31,7 @@ class HistoryCli : public CliFixture {
     ::unsetenv("FAKE_SLOW");
     ::unsetenv("FAKE_UNSTEADY");
     ::unsetenv("FAKE_AGAIN");
+    ::unsetenv("FAKE_PLAN");
     ::unsetenv("FAKE_SEEN");
     ::unsetenv("GITHUB_STEP_SUMMARY");
     CliFixture::TearDown();
@@ -83,6 +84,17 @@ TEST_F(HistoryCli, ARegressionIsMeasuredAgainAndIsCode1) {
   ASSERT_EQ(listed.size(), 4u + 6u);
   EXPECT_EQ(listed.at(4).at("parent"), 4);
   EXPECT_EQ(json::parse(run({"runs", "show", "latest", "--json"}).out).at("cases").size(), 10u);
+}
+
+TEST_F(HistoryCli, ABadPlanThatIsKeptIsNoRegression) {
+  ASSERT_EQ(sweep({"--repeat", "3", "--save-baseline", "main"}).code, 0);
+  std::ofstream(path("costs.tsv")) << "a bad time\n";
+  ::setenv("FAKE_PLAN", path("costs.tsv").c_str(), 1);
+  ::setenv("FAKE_SLOW", "1.2", 1);
+  const auto ran = sweep({"--baseline", "main"});
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("10 alerts are measured again"));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("gate: passed"), HasSubstr(" 0 slower")));
 }
 
 TEST_F(HistoryCli, ABaselineMeasuresItsUnsteadyCasesAgain) {

@@ -27,10 +27,13 @@ namespace {
 using Record = results::CaseRecord;
 using Spec = presets::CaseSpec;
 
-// FAKE_SLOW in the environment, as a factor: wide takes so many times as long. For tests of the gate.
+// FAKE_SLOW in the environment, as a factor: wide takes so many times as long; where FAKE_PLAN names a file,
+// as long as that bad plan is there. For tests of the gate.
 double slowness(bool rival) {
   const char* text = std::getenv("FAKE_SLOW");
+  const char* plan = std::getenv("FAKE_PLAN");
   double factor = 1;
+  if (plan != nullptr && ::access(plan, F_OK) != 0) return factor;
   if (!rival && text != nullptr) std::from_chars(text, text + std::strlen(text), factor);
   return factor;
 }
