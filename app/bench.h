@@ -148,11 +148,13 @@ struct MemberError {
   std::string member;
   double max_abs = 0, max_rel = 0, tolerance = 0;
   bool passed = true;
-  std::string worst;  ///< where, and the numbers there
+  bool is_empty = false;  ///< no number of its own run is finite, so that being equal says little
+  std::string worst;      ///< where, and the numbers there
 };
 struct ProofView {
   bool passed = true;
-  std::string refusal;  ///< why members cannot be compared; the rest is then empty
+  std::vector<std::string> notes;  ///< what the checks do not prove
+  std::string refusal;             ///< why members cannot be compared; the rest is then empty
   std::vector<CheckView> checks;
   std::vector<MemberError> members;
   double seconds = 0;

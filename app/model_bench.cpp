@@ -132,6 +132,7 @@ class ModelBench final : public gui::Bench {
       throw;
     }
     view.passed = proof.passed();
+    view.notes = std::move(proof.notes);
     for (const auto& member : view.members) view.passed = view.passed && member.passed;
     for (const auto& check : proof.checks) {
       view.checks.push_back(
@@ -276,12 +277,15 @@ class ModelBench final : public gui::Bench {
                "member " + model_->member_list()[static_cast<std::size_t>(i)].name);
       gui::MemberError error{.member = model_->member_list()[static_cast<std::size_t>(i)].name};
       const auto alone = model_->run_alone(i, inputs).outputs;
+      bool any_number = false, any_finite = false;
       for (std::size_t k = 0; k < outputs.size() && k < alone.size(); ++k) {
         if (!outputs[k].is_tensor() || !alone[k].isTensor()) continue;
         const auto expected = alone[k].toTensor();
         const auto bound = tolerance(precisions[k], magnitude(expected));
         const auto difference = compare(outputs[k].member(i), expected, bound);
         error.passed = error.passed && difference.agrees;
+        any_number = any_number || difference.any_number;
+        any_finite = any_finite || difference.any_finite;
         if (error.worst.empty() || !(difference.max_abs <= error.max_abs)) {
           error.max_abs = difference.max_abs;
           error.max_rel = difference.max_rel;
@@ -289,6 +293,7 @@ class ModelBench final : public gui::Bench {
           error.worst = "output " + std::to_string(k) + " " + difference.text;
         }
       }
+      error.is_empty = any_number && !any_finite;
       errors.push_back(std::move(error));
     }
     model_->reset();

@@ -264,7 +264,10 @@ void Workbench::prove() {
                  char number[32];
                  std::snprintf(number, sizeof number, "%.2e", worst);
                  const auto text = std::to_string(proof.members.size()) + " members, max error " + number;
-                 if (proof.passed) {
+                 if (proof.passed && !proof.notes.empty()) {
+                   notices.post(Level::kWarning, "Validated " + name + ", but not whole",
+                                proof.notes.front());
+                 } else if (proof.passed) {
                    notices.post(Level::kInfo, "Validated " + name, text);
                  } else {
                    notices.post(Level::kError, name + " computes wrong numbers",

@@ -338,8 +338,11 @@ void Workbench::draw_choice() {
   if (!ImGui::IsPopupOpen(kName)) ImGui::OpenPopup(kName);
   ImGui::SetNextWindowPos(ImGui::GetMainViewport()->GetWorkCenter(), ImGuiCond_Appearing, {0.5F, 0.5F});
   if (!ImGui::BeginPopupModal(kName, nullptr, ImGuiWindowFlags_AlwaysAutoResize)) return;
-  ImGui::Text("The %d checkpoints are members of one of these models:",
-              static_cast<int>(choice_->weights.size()));
+  const auto given = choice_->weights.size();
+  ImGui::TextUnformatted(
+      given == 1
+          ? "The checkpoint is a member of one of these models:"
+          : ("The " + std::to_string(given) + " checkpoints are members of one of these models:").c_str());
   std::optional<ModelSource> wanted;
   for (std::size_t i = 0; i < choice_->models.size(); ++i) {
     const auto label =
@@ -380,7 +383,8 @@ void Workbench::draw_closing() {
   }
   ImGui::SameLine();
   const bool kept = ImGui::Button("Keep working") || ImGui::IsKeyPressed(ImGuiKey_Escape) || !open;
-  if (kept || closed_ || !jobs.busy()) {
+  closed_ = closed_ || (!kept && !jobs.busy());  // the work ended by itself: there is nothing left to ask
+  if (kept || closed_) {
     closing_ = false;
     ImGui::CloseCurrentPopup();
   }

@@ -146,20 +146,26 @@ void read_settings_and_machine(SQLite::Database& db, RunRecord& run) {
   require_sum(machine_sum, machine, "the machine of run " + std::to_string(run.id));
 }
 
-/// Of every run that has one: how many cases, how many passed. Goes through the index and the table: where
-/// they do not agree, the file is damaged.
-std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> count_cases(SQLite::Database& db) {
-  std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> result;
+struct CountedCases {
+  std::int64_t all = 0, passed = 0;
+  std::vector<std::string> subjects;
+};
+
+/// Of every run that has cases. Goes through the index and the table: where they do not agree, the file is
+/// damaged.
+std::map<std::int64_t, CountedCases> count_cases(SQLite::Database& db) {
+  std::map<std::int64_t, CountedCases> result;
   std::int64_t counted = 0;
   ManyRows select(db,
-                  "SELECT run_id, count(*), sum(verdict = 'pass') FROM run_case INDEXED BY "
-                  "sqlite_autoindex_run_case_1 GROUP BY run_id");
+                  "SELECT run_id, subject, count(*), sum(verdict = 'pass') FROM run_case INDEXED BY "
+                  "sqlite_autoindex_run_case_1 GROUP BY run_id, subject");
   while (select.step()) {
     Columns row(select);
-    const std::int64_t run = row.integer();
-    result[run].first = row.integer();
-    result[run].second = row.integer();
-    counted += result[run].first;
+    auto& cases = result[row.integer()];
+    cases.subjects.push_back(row.text());
+    const std::int64_t more = row.integer();
+    cases.all += more, counted += more;
+    cases.passed += row.integer();
   }
   ManyRows all(db, "SELECT count(*) FROM run_case NOT INDEXED");
   if (!all.step() || all.integer(0) != counted)
@@ -265,7 +271,7 @@ std::vector<RunSummary> select_summaries(SQLite::Database& db) {
     Row row = read_row(select);
     RunRecord& run = row.known.run;
     const auto counted = counts.extract(run.id);
-    const auto [cases, passed] = counted ? counted.mapped() : std::pair<std::int64_t, std::int64_t>();
+    auto [cases, passed, subjects] = counted ? std::move(counted.mapped()) : CountedCases();
     RunSummary& summary = result.emplace_back();
     summary.id = run.id;
     summary.uid = std::move(run.uid);
@@ -278,6 +284,7 @@ std::vector<RunSummary> select_summaries(SQLite::Database& db) {
     summary.status = run.status;
     summary.cases = cases;
     summary.passed = passed;
+    summary.subjects = std::move(subjects);
     summary.parent = run.parent;
     summary.pinned = row.pinned;
     summary.tags = std::move(tags[run.id]);

@@ -29,8 +29,9 @@ struct RunSummary {
   RunStatus status = RunStatus::kRunning;
   std::int64_t cases = 0;
   std::int64_t passed = 0;
-  std::int64_t parent = 0;  ///< see RunRecord::parent
-  bool pinned = false;      ///< prune and delete leave it alone
+  std::vector<std::string> subjects;  ///< of the cases, each once, by name
+  std::int64_t parent = 0;            ///< see RunRecord::parent
+  bool pinned = false;                ///< prune and delete leave it alone
   std::vector<std::string> tags;
   std::vector<std::string> baselines;  ///< names of those it stands in
 };

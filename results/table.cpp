@@ -194,14 +194,24 @@ std::string table(const std::vector<CaseRecord>& cases) {
   return grid.str() + failures(cases) + totals_line(cases);
 }
 
+std::string subjects_text(const RunSummary& run) {
+  constexpr std::size_t kNamed = 2, kLongest = 40;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kNamed, run.subjects.size()); ++i)
+    text.append(i == 0 ? "" : ", ").append(printable(run.subjects[i], kLongest));
+  if (run.subjects.size() > kNamed)
+    text.append(" and ").append(std::to_string(run.subjects.size() - kNamed)).append(" more");
+  return text;
+}
+
 std::string table(const std::vector<RunSummary>& runs) {
-  Grid grid({false, true, true, true, false, false, true, true});
-  grid.row({"run", "started", "preset", "device", "cases", "passed", "status", "label"});
+  Grid grid({false, true, true, true, false, false, true, true, true});
+  grid.row({"run", "started", "preset", "device", "cases", "passed", "status", "subjects", "label"});
   for (const RunSummary& run : runs) {
     const std::string origin = run.origin == "measured" ? "" : " (" + printable(run.origin) + ")";
     grid.row({std::to_string(run.id), printable(run.started), printable(run.preset), printable(run.device),
               std::to_string(run.cases), std::to_string(run.passed), std::string(name(run.status)) + origin,
-              printable(run.label)});
+              subjects_text(run), printable(run.label)});
   }
   return grid.str();
 }

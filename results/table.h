@@ -18,6 +18,8 @@ std::string table(const std::vector<CaseRecord>& cases);
 
 /// One line per run: id, start, preset, device, cases, status.
 std::string table(const std::vector<RunSummary>& runs);
+/// "mlp", "linear, mlp", "conv2d, linear and 32 more"; for people.
+std::string subjects_text(const RunSummary& run);
 
 /// `text` made safe for a terminal: C0 and C1 controls, bidirectional controls and line separators are taken
 /// out, invalid UTF-8 becomes U+FFFD, and more than `limit` characters are cut with "…".

@@ -105,7 +105,7 @@ std::optional<results::Side> read_baseline(const std::filesystem::path& database
 }
 
 // Plans by times that are taken anew: a bad one in the cost book is no fault of the program. What is measured
-// beside it does not count, since a process that has just planned is not as fast as others. False: stopped.
+// then does not count: in a process that has just planned, rivals take other times. False: stopped.
 bool plan_anew(const std::vector<presets::CaseSpec>& specs, const results::RunRecord& facts,
                app::Measurer measurer) {
   measurer.options.worker.push_back("--anew");

@@ -37,6 +37,7 @@ json to_json(const results::RunSummary& run) {
           {"origin", run.origin},
           {"cases", run.cases},
           {"passed", run.passed},
+          {"subjects", run.subjects},
           {"status", name(run.status)},
           {"machine_key", run.machine_key},
           {"parent", run.parent == 0 ? json(nullptr) : json(run.parent)},

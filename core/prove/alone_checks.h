@@ -17,8 +17,8 @@ class AloneChecks {
 
   void run(std::int64_t i, const std::map<std::string, at::Tensor>& wide_buffers);
   std::vector<ProofCheck> take();
-  /// No number that was compared is finite, of an output that has any.
-  bool are_empty() const { return own_.is_empty(); }
+  /// Names of members whose outputs hold numbers, none of them finite.
+  std::vector<std::string> empty_members() const { return own_.empty_members(); }
 
  private:
   void compare_output(std::size_t member, std::size_t place, const at::Tensor& own,

@@ -48,8 +48,17 @@ void CheckBuilder::add(std::size_t member, std::size_t output, const Difference&
   if (std::isnan(difference.max_rel) || difference.max_rel > check_.max_rel)
     check_.max_rel = difference.max_rel;
   check_.passed = check_.passed && difference.agrees;
-  any_number_ = any_number_ || difference.any_number;
-  any_finite_ = any_finite_ || difference.any_finite;
+  if (seen_.size() <= member) seen_.resize(member + 1);
+  seen_[member].number = seen_[member].number || difference.any_number;
+  seen_[member].finite = seen_[member].finite || difference.any_finite;
+}
+
+std::vector<std::string> CheckBuilder::empty_members() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    if (seen_[i].number && !seen_[i].finite) names.push_back(model_.member_list()[i].name);
+  }
+  return names;
 }
 
 }  // namespace wide

@@ -25,14 +25,17 @@ class CheckBuilder {
   CheckBuilder(std::string what, const WideModel& model) : model_(model) { check_.what = std::move(what); }
 
   void add(std::size_t member, std::size_t output, const Difference& difference, const std::string& by = "");
-  /// Something was compared, and no number of it was finite.
-  bool is_empty() const { return any_number_ && !any_finite_; }
+  /// Names of members of which numbers were compared, and none was finite.
+  std::vector<std::string> empty_members() const;
   ProofCheck take() { return std::move(check_); }
 
  private:
   const WideModel& model_;
   ProofCheck check_;
-  bool any_number_ = false, any_finite_ = false;
+  struct Seen {
+    bool number = false, finite = false;
+  };
+  std::vector<Seen> seen_;  ///< by member
 };
 
 }  // namespace wide

@@ -266,6 +266,23 @@ std::string unprovable(const Plan& plan) {
   return "";
 }
 
+namespace {
+
+std::string note_of_empty(const std::vector<std::string>& members, std::int64_t all) {
+  constexpr std::size_t kNamed = 3;
+  std::string note = "member against its own run: every number of every output";
+  if (std::ssize(members) < all) {
+    note.append(members.size() == 1 ? " of member " : " of the members ");
+    for (std::size_t i = 0; i < std::min(kNamed, members.size()); ++i)
+      note.append(i == 0 ? "" : ", ").append(members[i]);
+    if (members.size() > kNamed)
+      note.append(" and ").append(std::to_string(members.size() - kNamed)).append(" more");
+  }
+  return note.append(" is NaN or infinite, which proves little; give other inputs or weights");
+}
+
+}  // namespace
+
 Proof prove(WideModel& model, std::span<const ModelInput> inputs) {
   if (auto reason = unprovable(model.build(inputs).plan()); !reason.empty())
     throw Error("plan", std::move(reason));
@@ -274,10 +291,8 @@ Proof prove(WideModel& model, std::span<const ModelInput> inputs) {
   AloneChecks alone(model, inputs, wide);
   for (std::int64_t i = 0; i < model.members(); ++i) alone.run(i, buffers);
   Proof proof;
-  if (alone.are_empty())
-    proof.notes.emplace_back(
-        "member against its own run: every number of every output is NaN or infinite, which proves little; "
-        "give other inputs or weights");
+  if (const auto empty = alone.empty_members(); !empty.empty())
+    proof.notes.push_back(note_of_empty(empty, model.members()));
   proof.checks = alone.take();
   if (model.members() > 1) {
     const auto changed = static_cast<std::size_t>(model.members()) / 2;

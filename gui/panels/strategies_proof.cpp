@@ -26,6 +26,11 @@ struct MemberColumns {
   int count() const { return 3 + allowed + where; }
 };
 
+void draw_verdict(const MemberError& member, const Ui& ui) {
+  if (member.passed && member.is_empty) return badge(ui, Level::kWarning, "NaN");
+  badge(ui, member.passed ? Level::kInfo : Level::kError, member.passed ? "pass" : "FAIL");
+}
+
 void draw_member(const MemberError& member, const Ui& ui, const MemberColumns& columns) {
   ImGui::PushID(member.member.c_str());
   ImGui::TableNextRow();
@@ -38,7 +43,7 @@ void draw_member(const MemberError& member, const Ui& ui, const MemberColumns& c
   row_menu(ui, {member.member, member.passed ? "pass" : "FAIL", scientific(member.max_abs),
                 scientific(member.tolerance), member.worst});
   ImGui::TableNextColumn();
-  badge(ui, member.passed ? Level::kInfo : Level::kError, member.passed ? "pass" : "FAIL");
+  draw_verdict(member, ui);
   ImGui::TableNextColumn();
   right_text(scientific(member.max_abs));
   if (columns.allowed) {
@@ -86,6 +91,7 @@ void draw_proof(const ProofView& proof, const Ui& ui) {
   badge(ui, proof.passed ? Level::kInfo : Level::kError,
         proof.passed ? "every member computes what it computes alone"
                      : "wrong numbers: some member differs from its own run");
+  for (const auto& note : proof.notes) faint_text(ui, note);
   const float room = ImGui::GetContentRegionAvail().x;
   const MemberColumns columns{room > 24 * em(), room > 36 * em()};
   if (begin_table("##members", columns.count(), kStrategiesTable,

@@ -30,16 +30,17 @@ results::Side read_side(const Store& store, std::int64_t run) {
   return {.name = "run " + std::to_string(run), .runs = {{store.run(run), store.cases(run)}}};
 }
 
-void add_run(Table& table, const results::RunSummary& run) {
+void add_run(Table& table, const results::RunSummary& run, bool is_profile) {
   const auto row = table.add_row();
-  const std::array<std::string, 13> cells = {"",
+  const std::array<std::string, 14> cells = {"",
                                              short_time(run.started),
                                              printable(run.label, 100),
+                                             joined(run.subjects),
                                              printable(run.preset, 60),
                                              printable(run.device, 40),
                                              "",
                                              "",
-                                             std::string(results::name(run.status)),
+                                             is_profile ? "profile" : std::string(results::name(run.status)),
                                              joined(run.tags),
                                              joined(run.baselines),
                                              run.pinned ? "pinned" : "",
@@ -49,8 +50,8 @@ void add_run(Table& table, const results::RunSummary& run) {
     if (table.columns()[i].kind == CellKind::kText) table.set(row, i, cells[i]);
   }
   table.set(row, 0, static_cast<double>(run.id));
-  table.set(row, 5, static_cast<double>(run.cases));
-  table.set(row, 6, static_cast<double>(run.passed));
+  table.set(row, 6, static_cast<double>(run.cases));
+  if (!is_profile) table.set(row, 7, static_cast<double>(run.passed));
 }
 
 }  // namespace
@@ -67,16 +68,17 @@ Table runs_table() {
   return Table({{"run", "run", number, show_count},
                 {"started", "started"},
                 {"label", "label"},
-                {"preset", "preset", text, nullptr, "", 3},
-                {"device", "device", text, nullptr, "", 7},
+                {"subjects", "subjects", text, nullptr, "", 3},
+                {"preset", "preset", text, nullptr, "", 4},
+                {"device", "device", text, nullptr, "", 8},
                 {"cases", "cases", number, show_count},
                 {"passed", "passed", number, show_count, "", 1},
                 {"status", "status"},
-                {"tags", "tags", text, nullptr, "", 4},
+                {"tags", "tags", text, nullptr, "", 5},
                 {"baselines", "baseline", text, nullptr, "", 2},
-                {"pinned", "pinned", text, nullptr, "", 5},
-                {"machine", "machine", text, nullptr, "", 6},
-                {"origin", "origin", text, nullptr, "", 8}});
+                {"pinned", "pinned", text, nullptr, "", 6},
+                {"machine", "machine", text, nullptr, "", 7},
+                {"origin", "origin", text, nullptr, "", 9}});
 }
 
 std::size_t HistoryData::row_of(std::int64_t run) const {
@@ -106,9 +108,10 @@ bool is_stale(const HistoryData& data) {
   });
 }
 
-HistoryData make_history(std::vector<results::RunSummary> runs) {
-  HistoryData data{.exists = true, .runs = std::move(runs), .table = runs_table()};
-  for (const auto& run : data.runs) add_run(data.table, run);
+HistoryData make_history(std::vector<results::RunSummary> runs, std::set<std::int64_t> profiles) {
+  HistoryData data{
+      .exists = true, .runs = std::move(runs), .profiles = std::move(profiles), .table = runs_table()};
+  for (const auto& run : data.runs) add_run(data.table, run, data.profiles.contains(run.id));
   data.table.refresh();
   return data;
 }
@@ -119,9 +122,13 @@ HistoryData read_history(const std::filesystem::path& database) {
   if (!std::filesystem::exists(database, failed)) return {.database = database, .table = runs_table()};
   const auto store = Store::open(database, OpenMode::kReadOnly);
   auto runs = store.runs();
-  for (auto& run : runs) run.status = app::status_now(store, run.id, run.status);
+  std::set<std::int64_t> profiles;
+  for (auto& run : runs) {
+    run.status = app::status_now(store, run.id, run.status);
+    if (app::only_captured(store, run)) profiles.insert(run.id);
+  }
   std::reverse(runs.begin(), runs.end());
-  auto data = make_history(std::move(runs));
+  auto data = make_history(std::move(runs), std::move(profiles));
   data.database = database;
   data.stamp = stamp;
   data.baselines = store.baselines();

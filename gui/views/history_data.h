@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,15 +20,16 @@ struct HistoryData {
   bool exists = false;                    ///< false: there is no database yet, which is no error
   std::vector<results::RunSummary> runs;  ///< newest first
   std::vector<results::Baseline> baselines;
-  Table table;        ///< a row per run, in the order of `runs`
-  std::string stamp;  ///< stamp_of() before it was read
+  std::set<std::int64_t> profiles;  ///< runs that hold captures only
+  Table table;                      ///< a row per run, in the order of `runs`
+  std::string stamp;                ///< stamp_of() before it was read
 
   /// Its row; runs.size() when there is none.
   std::size_t row_of(std::int64_t run) const;
 };
 
-/// Columns: run, started, label, preset, device, cases, passed, status, tags, baselines, pinned, machine,
-/// origin.
+/// Columns: run, started, label, subjects, preset, device, cases, passed, status, tags, baselines, pinned,
+/// machine, origin.
 Table runs_table();
 
 /// Another text after somebody, maybe another process, stored something; quick.
@@ -36,8 +38,8 @@ std::string stamp_of(const std::filesystem::path& database);
 /// Whether something was stored since it was read, or who measured a run of it has ended; quick.
 bool is_stale(const HistoryData& data);
 
-/// `runs` newest first.
-HistoryData make_history(std::vector<results::RunSummary> runs);
+/// `runs` newest first; `profiles` are those that hold captures only.
+HistoryData make_history(std::vector<results::RunSummary> runs, std::set<std::int64_t> profiles = {});
 /// Throws wide::Error when the file is there and cannot be read.
 HistoryData read_history(const std::filesystem::path& database);
 

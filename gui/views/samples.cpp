@@ -203,6 +203,7 @@ HistoryData sample_history() {
     run.id = static_cast<std::int64_t>(i) + 1, run.started = day(i), run.preset = "quick", run.device = "cpu";
     run.status = i == 3 ? results::RunStatus::kInterrupted : results::RunStatus::kDone;
     run.label = "sample", run.machine_key = "5a3b17c2d4e6f801", run.origin = "measured";
+    run.subjects = {"conv2d", "linear", "mlp"};
     run.cases = i == 3 ? 9 : 17, run.passed = i == 3 ? 9 : 15;
     if (i == 5) run.tags = {"new allocator"};
     if (i == 0) run.baselines = {"main"}, run.pinned = true;

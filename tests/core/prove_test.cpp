@@ -18,7 +18,9 @@
 namespace wide::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using zoo::ref;
 
 std::string failures(const Proof& proof) {
@@ -119,7 +121,12 @@ TEST(Prove, NotesOutputsWithoutAFiniteNumber) {
   const auto proof = prove(model, wide_inputs(architecture, kMembers));
   EXPECT_TRUE(proof.passed()) << failures(proof);
   ASSERT_EQ(proof.notes.size(), 1u);
-  EXPECT_THAT(proof.notes[0], HasSubstr("NaN or infinite"));
+  EXPECT_THAT(proof.notes[0], HasSubstr("of every output is NaN or infinite"));
+  for (const auto i : {0U, 2U}) members[i].tensors["weight"] = at::ones({5});
+  WideModel others(architecture.graph, members);
+  const auto some = prove(others, wide_inputs(architecture, kMembers)).notes;
+  ASSERT_EQ(some.size(), 1u);
+  EXPECT_THAT(some[0], AllOf(HasSubstr(" seed1"), Not(HasSubstr("seed0")), Not(HasSubstr("seed2"))));
 }
 
 // An operator that mixes what it saw last into its result, so that members are not apart.

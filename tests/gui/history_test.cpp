@@ -251,6 +251,27 @@ void a_baseline_of_several_runs_is_not_replaced_unasked(ImGuiTestContext* ctx) {
   IM_CHECK_EQ(baseline().size(), 1u);
 }
 
+void a_baseline_can_be_undone(ImGuiTestContext* ctx) {
+  const auto runs = with_history(ctx);
+  const auto baselines = [] {
+    return results::Store::open(database(), results::OpenMode::kReadOnly).baselines();
+  };
+  {
+    auto store = results::Store::open(database(), results::OpenMode::kReadWrite);
+    store.set_baseline("main", {runs[0], runs[1]});
+  }
+  bench().commands.run("history.refresh");
+  settle(ctx);
+  for (const auto left : {1U, 0U}) {
+    bench().commands.run("history.look", std::to_string(runs[1 - left]));
+    settle(ctx);
+    ctx->ItemClick("//###History/##tabs/Run/###history.leave_baselinemain");
+    settle(ctx);
+    IM_CHECK_EQ(baselines().size(), left);
+    if (left == 1) IM_CHECK_EQ(baselines()[0].runs.at(0), runs[1]);
+  }
+}
+
 // Another process stores a run: it comes into the list by itself, and what was chosen stays so.
 void runs_of_others_come_by_themselves(ImGuiTestContext* ctx) {
   const auto runs = with_history(ctx);
@@ -276,6 +297,7 @@ void add_history_tests(ImGuiTestEngine* engine) {
   add("runs of others come by themselves", runs_of_others_come_by_themselves);
   add("a baseline of several runs is not replaced unasked",
       a_baseline_of_several_runs_is_not_replaced_unasked);
+  add("a baseline can be undone", a_baseline_can_be_undone);
   add("empty_says_what_to_do", empty_says_what_to_do);
   add("runs_are_listed_and_filtered", runs_are_listed_and_filtered);
   add("a_run_is_noted_and_tagged", a_run_is_noted_and_tagged);

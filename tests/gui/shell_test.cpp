@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -302,6 +303,24 @@ void closing_asks(ImGuiTestContext* ctx) {
   settle(ctx);
 }
 
+void closing_is_not_forgotten_when_work_ends(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  static std::atomic<bool> over = false;
+  over = false;
+  bench().jobs.start(gui::Lane::kFiles, "Long work", [](const gui::JobContext&) -> gui::Apply {
+    while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return {};
+  });
+  ctx->Yield(2);
+  bench().ask_to_close();
+  ctx->Yield(3);
+  IM_CHECK(!bench().closed());
+  over = true;
+  settle(ctx);
+  ctx->Yield(3);
+  IM_CHECK(bench().closed());
+}
+
 void the_list_of_keys_closes(ImGuiTestContext* ctx) {
   fresh(ctx);
   ctx->KeyPress(ImGuiKey_F1);
@@ -372,6 +391,7 @@ void add_shell_tests(ImGuiTestEngine* engine) {
   add("run keys show their panels", run_keys_show_their_panels);
   add("what was open comes back", what_was_open_comes_back);
   add("closing asks", closing_asks);
+  add("closing is not forgotten when work ends", closing_is_not_forgotten_when_work_ends);
   add("the list of keys closes", the_list_of_keys_closes);
   add("closing at once", closing_at_once);
   add("settings are kept", settings_are_kept);

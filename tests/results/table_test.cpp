@@ -66,9 +66,15 @@ TEST(TableTest, ShowsRuns) {
   run.cases = 12;
   run.passed = 11;
   run.label = "evil\n\x1b[2J";
-  EXPECT_EQ(table(std::vector<RunSummary>{run}),
-            "  run  started               preset  device  cases  passed  status                  label\n"
-            "    7  2025-03-04T05:06:07Z  ci      cpu        12      11  interrupted (imported)  evil[2J\n");
+  run.subjects = {"conv2d", "mlp"};
+  EXPECT_EQ(
+      table(std::vector<RunSummary>{run}),
+      "  run  started               preset  device  cases  passed  status                  subjects     "
+      "label\n"
+      "    7  2025-03-04T05:06:07Z  ci      cpu        12      11  interrupted (imported)  conv2d, mlp  "
+      "evil[2J\n");
+  run.subjects = {"a", "b", "c", "d"};
+  EXPECT_EQ(subjects_text(run), "a, b and 2 more");
 }
 
 TEST(TableTest, HostileNamesStayOnTheirLine) {

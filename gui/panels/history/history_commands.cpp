@@ -174,7 +174,7 @@ void add_changing(const Shared& panel, Workbench& bench) {
       [](Store& store, std::int64_t run, const std::string& text) {
         if (!text.empty()) store.add_note(run, text);
       });
-  add("history.pin", "Pin or unpin the run", icon::kPin,
+  add("history.pin", "Pin the run, which keeps it from being deleted, or unpin it", icon::kPin,
       [](Store& store, std::int64_t run, const std::string&) {
         for (const auto& one : store.runs()) {
           if (one.id == run) store.set_pinned(run, !one.pinned);
@@ -193,6 +193,18 @@ void add_changing(const Shared& panel, Workbench& bench) {
         }
         if (std::find(runs.begin(), runs.end(), run) == runs.end()) runs.push_back(run);
         store.set_baseline(name, runs);
+      });
+  add("history.leave_baseline", "Take the run out of a baseline", "",
+      [](Store& store, std::int64_t run, const std::string& name) {
+        for (auto& baseline : store.baselines()) {
+          if (baseline.name != name) continue;
+          std::erase(baseline.runs, run);
+          if (baseline.runs.empty()) {
+            store.remove_baseline(name);
+          } else {
+            store.set_baseline(name, baseline.runs);
+          }
+        }
       });
   // A baseline of several runs took an hour to measure: it is not replaced unasked.
   bench.commands.add({.id = "history.baseline",

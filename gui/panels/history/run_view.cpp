@@ -32,17 +32,26 @@ void draw_facts(const results::RunRecord& run, const Ui& ui) {
   faint_text(ui, about);
 }
 
-void draw_tags(HistoryPanel& panel, const Ui& ui) {
+// A name that hangs on the run, and what takes it off.
+void draw_name(const Ui& ui, std::string label, const std::string& name, const char* command,
+               const char* about) {
+  ImGui::SameLine();
+  label.append("  ").append(icon::kCross).append("###").append(command).append(name);
+  if (ImGui::SmallButton(label.c_str())) ui.commands.run(command, name);
+  if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(about);
+}
+
+void draw_names(HistoryPanel& panel, const results::RunSummary* summary, const Ui& ui) {
   const auto& run = panel.run->run;
   ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted(icon::kTag);
-  for (const auto& tag : run.tags) {
-    ImGui::SameLine();
-    auto label = printable(tag, 40);
-    label.append("  ").append(icon::kCross).append("###tag_").append(tag);
-    if (ImGui::SmallButton(label.c_str())) ui.commands.run("history.untag", tag);
-    if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip("Take this tag off");
+  if (summary != nullptr) {
+    for (const auto& name : summary->baselines)
+      draw_name(ui, "baseline " + printable(name, 40), name, "history.leave_baseline",
+                "Take the run out of this baseline; one that holds no run is gone");
   }
+  for (const auto& tag : run.tags)
+    draw_name(ui, printable(tag, 40), tag, "history.untag", "Take this tag off");
   beside(7 * em());
   ImGui::SetNextItemWidth(7 * em());
   ImGui::InputTextWithHint("##tag", "add a tag", &panel.tag);
@@ -75,8 +84,9 @@ void draw_run(HistoryPanel& panel, const Ui& ui) {
     ImGui::PopStyleColor();
     beside("\xef\x82\x8d  Unpin###pin");
   }
-  const bool pinned = panel.data->row_of(data.run.id) < panel.data->runs.size() &&
-                      panel.data->runs[panel.data->row_of(data.run.id)].pinned;
+  const auto row_of_run = panel.data->row_of(data.run.id);
+  const auto* summary = row_of_run < panel.data->runs.size() ? &panel.data->runs[row_of_run] : nullptr;
+  const bool pinned = summary != nullptr && summary->pinned;
   command_button(ui, "history.pin", pinned ? "\xef\x82\x8d  Unpin###pin" : "\xef\x82\x8d  Pin###pin");
   beside("Make it the baseline###baseline");
   command_button(ui, "history.baseline", "Make it the baseline###baseline");
@@ -90,7 +100,7 @@ void draw_run(HistoryPanel& panel, const Ui& ui) {
   copy_command_line(ui, data.run.command_line);
   beside("\xef\x8b\xad###delete_run");
   command_button(ui, "history.delete", "\xef\x8b\xad###delete_run");
-  draw_tags(panel, ui);
+  draw_names(panel, summary, ui);
   draw_filter(ui, panel.run->table, panel.cases, "##case_filter");
   TableOptions options;
   options.id = "##cases";

@@ -1,6 +1,7 @@
 // The history of a real database: runs, comparisons, exports.
 #include "gui/views/history_data.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -66,6 +67,7 @@ TEST(HistoryData, RunsAreListedNewestFirstWithTagsAndBaselines) {
   EXPECT_EQ(cell(1, "pinned"), "pinned");
   EXPECT_EQ(cell(0, "cases"), "12");
   EXPECT_EQ(cell(0, "status"), "done");
+  EXPECT_THAT(cell(0, "subjects"), testing::HasSubstr(store.cases(second).at(0).subject));
   data.table.filter("tags:nightly");
   EXPECT_EQ(data.table.shown(), (std::vector<std::uint32_t>{0}));
 }
@@ -101,6 +103,10 @@ TEST(HistoryData, CapturesAreFoundAndAreNotTheNewestRun) {
   store.add_trace(captured, record.key, "wide", "bytes");
   EXPECT_EQ(read_run(folder / "r.db", 0).run.id, measured);
   EXPECT_EQ(read_run(folder / "r.db", captured).captured, "mlp/n=8");
+  const auto table = read_history(folder / "r.db").table;
+  EXPECT_EQ(table.cell(0, table.column("status")), "profile");
+  EXPECT_EQ(table.cell(0, table.column("passed")), "\xe2\x80\x93") << "none that was measured";
+  EXPECT_EQ(table.cell(1, table.column("status")), "done");
 }
 
 // The file says "running" for ever after a kill.
