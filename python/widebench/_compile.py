@@ -10,7 +10,7 @@ import torch
 from . import _members
 from ._architecture import Architecture
 from ._config import Config, Mode, Progress
-from ._errors import Error, checked, translating, warn, whole
+from ._errors import Error, checked, path, translating, warn, whole
 from ._library import ops
 from ._program import Program, export
 from ._wide import Wide
@@ -88,6 +88,9 @@ def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: t
     if isinstance(models, torch.nn.Module):
         if n is None:
             raise Error("usage", "one module is given: say n=, how many re-initialised copies of it, or give a list of members", "n")
+        if init is not None and not callable(init):
+            raise Error("usage", f"init is a {type(init).__name__}; give a function of a copy and its number", "init")
+        _members.check_made(models, "the model")
         models = _members.reinitialised(models, whole(n, 1, "n"), config.seed, init)
         kept_by_us = True
     else:
@@ -145,8 +148,9 @@ def from_files(model: str | os.PathLike[str], checkpoints: Iterable[str | os.Pat
     config = _config(config, mode)
     if isinstance(checkpoints, (str, os.PathLike)):
         checkpoints = [checkpoints]
+    model, checkpoints = path(model, "model"), [path(one, "checkpoints") for one in checked(checkpoints, Iterable, "checkpoints", "paths")]
     with translating():  # the library's reader checks the file; what is read of it below is known to be sound
-        handle, names = ops.open_files([os.fspath(model)], [os.fspath(one) for one in checkpoints], *config._options())
+        handle, names = ops.open_files([model], checkpoints, *config._options())
     wide = _of_file(handle, model, names, config)
     return _called_with(wide, example_args, example_kwargs, in_dims, kwargs_in_dims, progress)
 
@@ -181,9 +185,9 @@ def from_bundle(folder: str | os.PathLike[str], example_args: tuple[Any, ...] | 
         ``"load"``: it is no bundle, or a file in it is not as it was written; ``place`` is the file.
     """
     config = _config(config, None)
-    _, tuning, seconds, cost_file, strategy, _, snapshots = config._options()
+    folder, (_, tuning, seconds, cost_file, strategy, _, snapshots) = path(folder, "folder"), config._options()
     with translating():
-        handle, names = ops.open_bundle(os.fspath(folder), trust_code, tuning, seconds, cost_file, strategy, snapshots)
+        handle, names = ops.open_bundle(folder, trust_code, tuning, seconds, cost_file, strategy, snapshots)
     with open(os.path.join(folder, "bundle.json"), encoding="utf-8") as file:
         made = json.load(file)
     config = _config(dataclasses.replace(config, mode=made["mode"], seed=made["seed"]), None)

@@ -1,6 +1,7 @@
 """The one exception of the package."""
 import contextlib
 import operator
+import os
 import re
 import sys
 import warnings
@@ -48,6 +49,12 @@ def checked(value, kinds, name, wanted):
     if isinstance(value, kinds):
         return value
     raise Error("usage", f"{name} is a {type(value).__name__}; give {wanted}", name)
+
+
+def path(value, name):
+    """A path as text; Error where `value` is none."""
+    text = os.fspath(checked(value, (str, os.PathLike), name, "a path"))
+    return checked(text, str, name, "a path as text")
 
 
 def warn(lines):

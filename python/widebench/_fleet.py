@@ -88,6 +88,7 @@ class Fleet:
         assign : bool
             As in ``torch.nn.Module``; tensors are copied in either case.
         """
+        checked(state_dict, Mapping, "state_dict", "a state dict of all members")
         members = [self._tensors(i) for i in range(len(self))]
         known = self._with_ties(members[0])
         if strict:
@@ -100,7 +101,7 @@ class Fleet:
             if name not in known:
                 continue
             wanted = (len(self), *known[name].shape)
-            if tuple(tensor.shape) != wanted:
+            if tuple(checked(tensor, torch.Tensor, name, "a tensor").shape) != wanted:
                 raise Error("load", f"tensor '{name}': is {list(tensor.shape)}, the members' is {list(wanted)}; give one of all members", name)
         given = self._read(state_dict)
         brought = [{name: given[name][i] if name in given else own[name] for name in self._kept()} for i, own in enumerate(members)]

@@ -120,8 +120,10 @@ def same_numbers(a, b):
 
 
 def check_made(module, place):
-    """Refuses tensors of inference mode: their writes are not counted, and torch.export has no words for them."""
+    """Refuses what torch.export has no words for: lazy parameters, and tensors of inference mode, whose writes are not counted."""
     for name, tensor in named_tensors(module).items():
+        if torch.nn.parameter.is_lazy(tensor):
+            raise Error("load", f"{place}, tensor '{name}': has no shape yet, as the module is lazy; call it once before", place)
         if tensor.is_inference():
             raise Error("load", f"{place}, tensor '{name}': was made under torch.inference_mode(); make the members outside of it, and put only "
                                 "their calls under it", place)
@@ -178,7 +180,10 @@ def reinitialised(module, n, seed, init):
     copies = []
     with torch.random.fork_rng(devices=[]):
         for i in range(n):
-            one = copy.deepcopy(module)
+            try:
+                one = copy.deepcopy(module)
+            except (RuntimeError, TypeError) as error:
+                raise Error("usage", f"the model cannot be copied ({str(error).splitlines()[0]}); give a list of members", "models") from error
             torch.manual_seed(seed + i)
             if init is not None:
                 init(one, i)

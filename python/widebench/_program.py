@@ -80,6 +80,8 @@ def _export(module, args, kwargs, dynamic_shapes, place):
             signature.out_spec = _with_tuples(out_spec)
         return Trace(_saved(program), constants, out_spec, _found(program, names))
     except Exception as error:
+        if interrupt := _interrupt(error):
+            raise interrupt from None
         lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
         kinds = ("dataclass", "pytree", "serialized_type_name")
         advice = ("register the class with torch.export.register_dataclass(…, serialized_type_name=\"a name\")"
@@ -87,6 +89,13 @@ def _export(module, args, kwargs, dynamic_shapes, place):
         if "namedtuple" in str(error):
             advice = "return a tuple, a dict or a registered dataclass in place of a named tuple"
         raise Error("export", f"{place}: torch.export refuses the model ({lines[0].strip()}); {advice}", place) from error
+
+
+def _interrupt(error):
+    """The Ctrl-C that torch.export called another error."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 _RETURN_TYPES = frozenset(torch.return_types.all_return_types)  # of topk() and the like: named tuples that have no name in files

@@ -11,7 +11,7 @@ from torch.nn.modules.module import _global_backward_hooks, _global_backward_pre
 
 from ._apart import put_together
 from ._config import Config
-from ._errors import Error, checked, translated, translating, warn, whole
+from ._errors import Error, checked, path, translated, translating, warn, whole
 from ._fleet import Fleet
 from ._inputs import axes, in_order, varied
 from ._library import _models, interruptible, ops
@@ -304,7 +304,7 @@ class Wide(Fleet, torch.nn.Module):
         """
         def write():
             with translating():
-                ops.write_bundle(self._handle, self._program.data, os.fspath(folder), replace)
+                ops.write_bundle(self._handle, self._program.data, path(folder, "folder"), replace)
         self._of_weights_as_they_are(write)
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:

@@ -6,32 +6,46 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ._apart import Apart
-from ._errors import Error
+from ._errors import Error, whole
 
 Tree = TypeVar("Tree")  # a tensor, or a pytree of them
 
 __all__ = ["mean", "quantiles", "topk", "variance", "vote"]
 
 
-def _each(function, outputs):
+def _each(reducer, function, outputs, kinds="floating-point or complex"):
     def of(leaf):
-        if not isinstance(leaf, (torch.Tensor, Apart)):
-            return leaf
-        if isinstance(leaf, Apart) or leaf.is_nested:
+        if isinstance(leaf, Apart) or (isinstance(leaf, torch.Tensor) and leaf.is_nested):
             raise Error("usage", "members' answers have sizes of their own; take them apart by unbind()", "reduce")
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        if leaf.dim() == 0:
+            raise Error("usage", f"reduce.{reducer}: a tensor without axes is no answer of N members; give what a wide model gives", "outputs")
+        if kinds and not (leaf.is_floating_point() or (leaf.is_complex() and "complex" in kinds)):
+            raise Error("usage", f"reduce.{reducer} takes {kinds} answers, not {str(leaf.dtype).removeprefix('torch.')}; convert them", "outputs")
         return function(leaf)
 
+    if not any(isinstance(leaf, (torch.Tensor, Apart)) for leaf in pytree.tree_leaves(outputs)):
+        raise Error("usage", f"reduce.{reducer}: there is no tensor in a {type(outputs).__name__}; give what a wide model gives", "outputs")
     return pytree.tree_map(of, outputs)
+
+
+def _axis(reducer, leaf, dim):
+    """The axis of the classes in `leaf`, [N, ...]; `dim` counts in one member's answer."""
+    axes = leaf.dim() - 1
+    if not -axes <= whole(dim, -2**63, "dim") < axes:
+        raise Error("usage", f"reduce.{reducer}: dim={dim}, but a member's answer has {axes} axes; name the one of the classes", "dim")
+    return dim if dim < 0 else dim + 1
 
 
 def mean(outputs: Tree) -> Tree:
     """Mean over members, ``[N, ...] -> [...]``."""
-    return _each(lambda leaf: leaf.mean(0), outputs)
+    return _each("mean", lambda leaf: leaf.mean(0), outputs)
 
 
 def variance(outputs: Tree, correction: int = 1) -> Tree:
     """Variance over members, ``[N, ...] -> [...]``; `correction` as in `torch.var`."""
-    return _each(lambda leaf: leaf.var(0, correction=correction), outputs)
+    return _each("variance", lambda leaf: leaf.var(0, correction=correction), outputs)
 
 
 def vote(outputs: Tree, dim: int = -1) -> Tree:
@@ -40,19 +54,22 @@ def vote(outputs: Tree, dim: int = -1) -> Tree:
     `dim` is the axis of classes in one member's answer.
     """
     def of(leaf):
-        classes = leaf.shape[1:][dim]
-        chosen = leaf.argmax(dim if dim < 0 else dim + 1)  # [N, ...]
-        return torch.nn.functional.one_hot(chosen, classes).sum(0).argmax(-1)
+        axis = _axis("vote", leaf, dim)
+        chosen = leaf.argmax(axis)  # [N, ...]
+        return torch.nn.functional.one_hot(chosen, leaf.shape[axis]).sum(0).argmax(-1)
 
-    return _each(of, outputs)
+    return _each("vote", of, outputs, kinds="")
 
 
 def topk(outputs: Any, k: int, dim: int = -1) -> Any:
     """The k classes of greatest mean probability, ``[N, ..., C] -> (values, indices)`` of ``[..., k]``; outputs are logits."""
     def of(leaf):
-        return leaf.softmax(dim if dim < 0 else dim + 1).mean(0).topk(k, dim)
+        axis = _axis("topk", leaf, dim)
+        if not 0 <= whole(k, 0, "k") <= leaf.shape[axis]:
+            raise Error("usage", f"reduce.topk: k={k}, but there are {leaf.shape[axis]} classes; give at most so many", "k")
+        return leaf.softmax(axis).mean(0).topk(k, dim)
 
-    return _each(of, outputs)
+    return _each("topk", of, outputs, kinds="floating-point")
 
 
 def quantiles(outputs: Tree, q: float | Sequence[float]) -> Tree:
@@ -61,4 +78,7 @@ def quantiles(outputs: Tree, q: float | Sequence[float]) -> Tree:
         exact = leaf.float() if leaf.dtype in (torch.float16, torch.bfloat16) else leaf  # torch.quantile has no 16 bits
         return exact.quantile(torch.as_tensor(q, dtype=exact.dtype), dim=0).to(leaf.dtype)
 
-    return _each(of, outputs)
+    for one in q if isinstance(q, Sequence) and not isinstance(q, str) else [q]:
+        if isinstance(one, (int, float)) and not 0 <= one <= 1 or isinstance(one, (str, type(None))):
+            raise Error("usage", f"reduce.quantiles: q={q!r}; give a number from 0 to 1, or a list of such", "q")
+    return _each("quantiles", of, outputs, kinds="floating-point")

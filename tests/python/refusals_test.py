@@ -89,6 +89,12 @@ class Refusals(unittest.TestCase):
         for call, *arguments in [(wide.state_dict, 1.0), (wide.load_member, 0, 3), (wide.load_member, 0, {"0.weight": 3}), (wide.add, 3),
                                  (wide.replace, None, net()), (wide.drop, slice(0, 1))]:
             self.refused("usage", [" is "], call, *arguments)
+        for words, call, *arguments in [
+                ("a state dict of all", wide.load_state_dict, None), ("give a tensor", wide.load_state_dict, {**wide.state_dict(), "0.bias": 3}),
+                ("give a path", widebench.from_files, 3), ("give a path", widebench.from_files, "m.pt2", [3]),
+                ("give paths", widebench.from_files, "m.pt2", 3), ("give a path", widebench.from_bundle, 3),
+                ("give a path", wide.save_bundle, None), ("init is a int", lambda: compile(net(), X, n=2, init=3))]:
+            self.refused("usage", [words], call, *arguments)
         for member in (torch.tensor(1.5), int):
             self.refused("usage", ["no whole number"], wide.state_dict, member)
         for dims in (("a",), (1.5,), (True,)):
@@ -97,6 +103,36 @@ class Refusals(unittest.TestCase):
         self.refused("usage", ["passes='a'"], wide.profile, passes="a")
         self.assertEqual(list(wide.state_dict(torch.tensor(1))), list(wide.state_dict(-1)))  # what stands for a number is one
         same_as_modules(self, wide, pair, X)
+
+    def test_what_is_no_answer_of_members(self):
+        y, reduce = torch.randn(3, 8, 4), widebench.reduce
+        for words, reducer, *arguments in [
+                ("no tensor", reduce.mean, None), ("no tensor", reduce.vote, {"a": 3}), ("without axes", reduce.variance, y.sum()),
+                ("not int64", reduce.mean, y.long()), ("not bool", reduce.quantiles, y > 0, 0.5), ("not int64", reduce.topk, y.long(), 2),
+                ("2 axes", reduce.vote, y, 2), ("2 axes", reduce.topk, y, 2, -3), ("4 classes", reduce.topk, y, 5),
+                ("k='a'", reduce.topk, y, "a"), ("0 to 1", reduce.quantiles, y, [0.5, 2]), ("0 to 1", reduce.quantiles, y, None)]:
+            self.refused("usage", [words], reducer, *arguments)
+
+    def test_lazy_modules(self):
+        self.refused("load", ["lazy", "member0", "call it once"], widebench.compile, [torch.nn.LazyLinear(4) for _ in range(2)], X)
+        self.refused("load", ["lazy"], widebench.compile, torch.nn.LazyLinear(4), X, n=2)
+
+    def test_modules_that_cannot_be_copied(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the old weight_norm is deprecated
+            normed = torch.nn.utils.weight_norm(torch.nn.Linear(16, 4))
+        self.refused("usage", ["cannot be copied", "list of members"], widebench.compile, normed, X, n=2)
+
+    def test_an_interrupt_of_the_trace_is_one(self):
+        class Stopped(torch.nn.Module):
+            def forward(self, x):
+                try:
+                    raise KeyboardInterrupt
+                except KeyboardInterrupt as error:
+                    raise RuntimeError("torch met an unknown error") from error
+
+        with self.assertRaises(KeyboardInterrupt):
+            widebench.compile([Stopped()], X)
 
     def test_dataclasses_without_a_name_in_files(self):
         class Wrapped(torch.nn.Linear):
