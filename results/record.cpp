@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <ctime>
 #include <set>
 #include <string_view>
@@ -179,6 +180,19 @@ std::string utc_now() {
   std::array<char, 32> text{};
   std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
   return text.data();
+}
+
+bool is_utc(const std::string& text) {
+  std::tm utc{};
+  int end = 0;
+  const int read = std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%2dZ%n", &utc.tm_year, &utc.tm_mon,
+                               &utc.tm_mday, &utc.tm_hour, &utc.tm_min, &utc.tm_sec, &end);
+  if (read != 6 || text.size() != 20 || end != 20) return false;
+  const std::chrono::year_month_day day{std::chrono::year(utc.tm_year),
+                                        std::chrono::month(static_cast<unsigned>(utc.tm_mon)),
+                                        std::chrono::day(static_cast<unsigned>(utc.tm_mday))};
+  return day.ok() && utc.tm_hour >= 0 && utc.tm_hour < 24 && utc.tm_min >= 0 && utc.tm_min < 60 &&
+         utc.tm_sec >= 0 && utc.tm_sec <= 60;
 }
 
 const Rival* find_rival(const CaseRecord& record, const std::string& name) {

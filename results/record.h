@@ -86,5 +86,7 @@ double spread_between_processes(const CaseRecord& record);
 
 /// Now, as "2025-01-31T12:34:56Z".
 std::string utc_now();
+/// Whether it is written as utc_now() writes it, and is a moment that there was or will be.
+bool is_utc(const std::string& text);
 
 }  // namespace wide::results

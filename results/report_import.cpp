@@ -1,14 +1,18 @@
 // Reads a report back. A report is a claim from elsewhere: every field is checked for its type, and a case
 // that breaks the rules of a record (objection) is refused by its place in the document.
 
+#include <algorithm>
+#include <cmath>
 #include <exception>
 #include <limits>
+#include <map>
 #include <set>
 #include <string_view>
 #include <variant>
 
 #include "formats/document.h"
 #include "formats/error.h"
+#include "profiler/statistics.h"
 #include "results/json_fields.h"
 #include "results/report.h"
 #include "results/table.h"
@@ -78,6 +82,12 @@ class Place {
 
   // Optional members, with what stands for a missing or null one.
   std::string text(std::string_view name) const { return has(name) ? member(name).text() : ""; }
+  std::string moment(std::string_view name) const {
+    auto moment = text(name);
+    if (!moment.empty() && !is_utc(moment))
+      member(name).refuse("a moment is expected here, as 2026-05-01T12:34:56Z");
+    return moment;
+  }
   int small(std::string_view name) const { return has(name) ? member(name).small() : 0; }
 
  private:
@@ -230,7 +240,7 @@ void read_marks(const Place& about, RunRecord& run) {
     for (std::size_t i = 0; i < notes.array().value().size(); ++i) {
       const Place note = notes.element(i);
       note.object();
-      run.notes.push_back({note.text("created"), note.text("text")});
+      run.notes.push_back({note.moment("created"), note.text("text")});
     }
   }
 }
@@ -254,7 +264,7 @@ RunRecord read_run(const Place& top) {
   if (!top.has("run")) return run;
   const Place about = top.member("run");
   run.uid = about.object().text("uid");
-  run.started = about.text("started");
+  run.started = about.moment("started");
   run.command_line = about.text("command_line");
   run.preset = about.text("preset");
   run.device = about.text("device");
@@ -279,6 +289,40 @@ RunRecord read_frame(const Place& top) {
                    std::to_string(kReportSchemaVersion) + " is understood");
   }
   return read_run(top);
+}
+
+/// What the samples say other than the summary does, or empty. `version` is of the statistics: others than
+/// ours may have made another summary of them.
+std::string contradiction(const CaseRecord& record, int version) {
+  constexpr double kRounding = 1e-6;
+  if (!record.started.empty() && !is_utc(record.started))
+    return "it started at no moment such as 2026-05-01T12:34:56Z";
+  if (version != profiler::kStatisticsVersion) return "";
+  const auto same = [](double a, double b) { return std::abs(a - b) <= kRounding * std::max(a, b); };
+  std::set<std::pair<int, int>> turns;
+  std::map<int, std::vector<double>> samples;
+  for (const auto& sample : record.samples) {
+    if (!turns.emplace(sample.contender, sample.round).second)
+      return "a contender has two samples of one round";
+    samples[sample.contender].push_back(sample.microseconds);
+  }
+  const auto disagrees = [&](int contender, const profiler::Summary& time) {
+    const auto& own = samples[contender];
+    if (own.empty() || std::isnan(time.median_us)) return false;
+    return !same(profiler::median(own), time.median_us) ||
+           (!std::isnan(time.min_us) && !same(*std::min_element(own.begin(), own.end()), time.min_us));
+  };
+  if (disagrees(0, record.wide)) return "its samples of wide have another median or minimum";
+  for (std::size_t i = 0; i < record.rivals.size(); ++i) {
+    const auto& rival = record.rivals[i];
+    if (disagrees(static_cast<int>(i) + 1, rival.time))
+      return "its samples of " + printable(rival.name, 60) + " have another median or minimum";
+    if (samples[0].empty() || samples[static_cast<int>(i) + 1].empty() || !rival.speedup.known()) continue;
+    const auto ratios = profiler::round_ratios(record.samples, static_cast<int>(i) + 1, 0);
+    if (!ratios.empty() && !same(profiler::median(ratios), rival.speedup.value))
+      return "its samples give another speed-up over " + printable(rival.name, 60);
+  }
+  return "";
 }
 
 std::string case_path(std::size_t index) {
@@ -316,6 +360,10 @@ Imported from_report(const std::string& text) {
   top.member("cases").array();
   if (fault) std::rethrow_exception(fault);
   refuse_equal_keys(cases);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const auto why = contradiction(cases[i], result.run.statistics_version);
+    if (!why.empty()) Place(json(), case_path(i)).refuse(why);
+  }
   result.cases = std::move(cases);
   return result;
 }

@@ -1,5 +1,6 @@
 #include "results/report.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -25,6 +26,7 @@ using test::failed_case;
 using test::passed_case;
 using test::sample_run;
 using test::TemporaryFolder;
+using testing::HasSubstr;
 
 std::string import_error(const json& document) {
   try {
@@ -74,7 +76,7 @@ TEST(ReportTest, HasTheFieldsThatScriptsLeanOn) {
   }
   EXPECT_EQ(passed["wide"]["ci95_us"].size(), 2u);
   EXPECT_EQ(passed["rivals"]["eager"]["median_us"], 410.2);
-  EXPECT_EQ(passed["speedup"], 3.32);
+  EXPECT_EQ(passed["speedup"], passed_case().speedup.value);
   EXPECT_FALSE(passed.contains("samples"));
   EXPECT_TRUE(document["cases"][1]["speedup"].is_null());
 }
@@ -154,6 +156,44 @@ TEST(ReportTest, RefusesWhatIsNoReportAndSaysWhere) {
   EXPECT_NE(
       broken([](json& r) { r["cases"][1]["rivals"]["eager"]["speedup"] = 2; }).find("carries a speed-up"),
       std::string::npos);
+  for (const char* no_moment :
+       {"2025-02-30T05:06:07Z", "2025-03-04 05:06:07", "yesterday", "9999999-03-04T05:06:07Z"}) {
+    EXPECT_NE(broken([&](json& r) { r["run"]["started"] = no_moment; }).find("run.started: a moment"),
+              std::string::npos);
+    EXPECT_NE(
+        broken([&](json& r) { r["cases"][0]["started"] = no_moment; }).find("cases[0]: it started at no"),
+        std::string::npos);
+  }
+}
+
+TEST(ReportTest, SamplesThatSayOtherThanTheSummaryAreRefused) {
+  const json good = report(sample_run(), {passed_case()});
+  const auto broken = [&](auto change) {
+    json copy = good;
+    change(copy["cases"][0]);
+    return import_error(copy);
+  };
+  const auto doubled = [](json& record, int contender) {
+    auto& samples = record["samples"];
+    for (std::size_t i = 0; i < samples["microseconds"].size(); ++i) {
+      if (samples["contender"][i] == contender)
+        samples["microseconds"][i] = 2 * samples["microseconds"][i].get<double>();
+    }
+  };
+  EXPECT_EQ(broken([](json&) {}), "");
+  EXPECT_THAT(broken([&](json& r) { doubled(r, 0); }),
+              HasSubstr("cases[0]: its samples of wide have another median"));
+  EXPECT_THAT(broken([&](json& r) { doubled(r, 2); }), HasSubstr("its samples of eager have another median"));
+  EXPECT_THAT(broken([](json& r) { r["rivals"]["eager"]["speedup"] = 3; }),
+              HasSubstr("another speed-up over eager"));
+  EXPECT_THAT(broken([](json& r) {
+                r["samples"]["round"] = json::array({0, 0, 0, 0, 0, 0, 0, 0});
+              }),
+              HasSubstr("two samples of one round"));
+  json old = good;
+  old["tool"]["statistics_version"] = 1;
+  doubled(old["cases"][0], 0);
+  EXPECT_EQ(import_error(old), "") << "another version may have made another summary";
 }
 
 TEST(ReportTest, EveryDamagedFieldIsRefusedOrHarmless) {

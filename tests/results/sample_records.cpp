@@ -1,5 +1,6 @@
 #include "tests/results/sample_records.h"
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -51,11 +52,12 @@ CaseRecord passed_case(const std::string& key) {
   record.checks = {
       {"member against its own run", "member2", 1.25e-7, 3e-6, 1e-5, true, "largest error in output 0"},
       {"cross-talk", "", 0, 0, 0, true, ""}};
-  record.wide = sample_time(123.456789012345678);
-  record.rivals = {{"threads", sample_time(200.1), {1.62, 1.55, 1.71}, 901.5},
-                   {"eager", sample_time(410.2), {3.32, 3.25, 3.41}, 1234.5}};
-  record.speedup = {3.32, 3.25, 3.41};
-  record.speedup_best_rival = {1.62, 1.55, 1.71};
+  constexpr std::array<double, 4> kTimes = {123.456789012345678, 200.1, 410.2, 123.3};
+  record.wide = sample_time(kTimes[0]);
+  record.speedup_best_rival = {kTimes[1] / kTimes[0], 1.55, 1.71};
+  record.speedup = {kTimes[2] / kTimes[0], 3.25, 3.41};
+  record.rivals = {{"threads", sample_time(kTimes[1]), record.speedup_best_rival, 901.5},
+                   {"eager", sample_time(kTimes[2]), record.speedup, 1234.5}};
   record.best_rival = "threads";
   record.noise_floor = {1.001, 0.99, 1.012};
   record.rounds = 2;
@@ -65,8 +67,9 @@ CaseRecord passed_case(const std::string& key) {
   record.peak_memory_bytes = 123456789012;
   for (int round = 0; round < 2; ++round) {
     for (int place = 0; place < 4; ++place) {
+      const int contender = (place + round) % 4;
       record.samples.push_back(
-          {(place + round) % 4, round, place, 3 + place, 100.0 / 3 + place + 0.1 * round});
+          {contender, round, place, 3 + place, kTimes[contender] * (round == 0 ? 0.9 : 1.1)});
     }
   }
   record.plan = {
