@@ -209,7 +209,14 @@ void Workbench::open_files(const std::vector<std::string>& paths) {
   }
 }
 
+void Workbench::say_if_waiting(const std::string& title) {
+  if (!jobs.measuring()) return;
+  notices.post(Level::kInfo, title + " waits",
+               "It would disturb what is being timed, and begins when that is done; Jobs can cancel either.");
+}
+
 void Workbench::open_source(const ModelSource& source) {
+  say_if_waiting("Opening " + title(source));
   jobs.start(Lane::kEngine, "Opening " + title(source),
              [this, source, bench = host.bench](const JobContext& context) -> Apply {
                auto model = bench->open(source, {}, progress(context));
@@ -227,6 +234,7 @@ void Workbench::open_source(const ModelSource& source) {
 
 void Workbench::build() {
   if (!session.model) return;
+  say_if_waiting("Building " + session.model->name);
   // In another mode nodes of the same names can be other operators: AUTO plans it, too.
   const bool other_mode = session.planned && session.planned->wish.mode != session.wish.mode;
   jobs.start(Lane::kEngine, "Building " + session.model->name,
@@ -250,6 +258,7 @@ void Workbench::build() {
 
 void Workbench::prove() {
   if (!session.model) return;
+  say_if_waiting("Validating " + session.model->name);
   jobs.start(Lane::kEngine, "Validating " + session.model->name,
              [this, name = session.model->name, bench = host.bench](const JobContext& context) -> Apply {
                auto proof = bench->prove(progress(context));

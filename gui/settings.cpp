@@ -69,13 +69,18 @@ std::filesystem::path settings_file() {
   return {};
 }
 
-Settings read_settings(const std::filesystem::path& file) {
+Settings read_settings(const std::filesystem::path& file, std::string* fault) {
   Settings settings;
+  const auto because = [&](const char* why) {
+    std::error_code failed;
+    if (fault != nullptr && std::filesystem::exists(file, failed)) *fault = why;
+    return settings;
+  };
   try {
     const auto bytes = formats::read_file(file);
     const auto document =
         formats::parse_document({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    if (!document.is_object()) return settings;
+    if (!document.is_object()) return because("it holds no settings");
     settings.dark = document.value("dark", true);
     settings.scale = std::clamp(document.value("scale", 1.0), 0.5, 3.0);
     settings.layout = document.value("layout", std::string());
@@ -93,13 +98,20 @@ Settings read_settings(const std::filesystem::path& file) {
     for (const auto& one : document.value("recent", json::array())) {
       if (settings.recent.size() < kRecent) settings.recent.push_back(source_from(one));
     }
-  } catch (const formats::Fault&) {
-    return settings;  // none yet, or none of ours
-  } catch (const json::exception&) {
+  } catch (const formats::Fault& error) {
+    return because(error.what());  // none yet, or none of ours
+  } catch (const json::exception& error) {
     // A file of another release, or edited by hand: what was read until here is good.
-    return settings;
+    return because(error.what());
   }
   return settings;
+}
+
+bool keep_old_settings(const std::filesystem::path& file) {
+  auto old = file;
+  old += ".old";
+  std::error_code failed;
+  return std::filesystem::copy_file(file, old, std::filesystem::copy_options::overwrite_existing, failed);
 }
 
 std::string write_settings(const std::filesystem::path& file, const Settings& settings) {

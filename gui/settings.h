@@ -31,8 +31,11 @@ struct Settings {
 
 /// `$XDG_CONFIG_HOME/widebench/window.json`, else below ~/.config; empty where there is no home.
 std::filesystem::path settings_file();
-/// The defaults where the file is not there; what cannot be read is left out. Throws nothing.
-Settings read_settings(const std::filesystem::path& file);
+/// The defaults where the file is not there; what cannot be read is left out, and `fault` then says why,
+/// where it is given. Throws nothing.
+Settings read_settings(const std::filesystem::path& file, std::string* fault = nullptr);
+/// Copies the file to FILE.old, since the next settings replace it. False where that cannot be done.
+bool keep_old_settings(const std::filesystem::path& file);
 /// Replaces the file as a whole. Returns why it could not, or nothing.
 std::string write_settings(const std::filesystem::path& file, const Settings& settings);
 

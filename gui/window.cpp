@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "gui/fonts.h"
+#include "gui/paths.h"
 #include "gui/picture.h"
 #include "gui/settings_keeper.h"
 #include "gui/window_events.h"
@@ -155,7 +156,8 @@ WindowEnd run_window(const Host& host, const WindowOptions& options) {
   if (!problem.empty()) return {.exit_code = 2, .error = no_display(problem), .no_display = true};
   display.start_imgui();
   const auto file = options.demo ? std::filesystem::path() : settings_file();
-  auto settings = file.empty() ? Settings{} : read_settings(file);
+  std::string fault;
+  auto settings = file.empty() ? Settings{} : read_settings(file, &fault);
   if (!options.theme.empty()) settings.dark = options.theme == "dark";
   if (options.scale > 0) settings.scale = std::clamp(options.scale, 0.5, 3.0);
   if (!options.screenshot.empty()) settings.first_steps = false;
@@ -178,6 +180,12 @@ WindowEnd run_window(const Host& host, const WindowOptions& options) {
     if (!reason.empty() && !told) bench.notices.post(Level::kWarning, "Settings are not kept", reason);
     told = told || !reason.empty();
   };
+  if (!fault.empty() && options.screenshot.empty()) {
+    const bool is_kept = keep_old_settings(file);
+    bench.notices.post(
+        Level::kWarning, "Settings were not read whole",
+        shown_path(file) + ": " + fault + (is_kept ? "; the file is kept as window.json.old" : ""));
+  }
   if (!options.files.empty()) bench.open_files(options.files);
   const auto subject = options.subject.empty() && options.demo ? std::string("resblock") : options.subject;
   if (!subject.empty()) bench.open_source({.subject = subject});

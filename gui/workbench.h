@@ -54,6 +54,8 @@ class Workbench {
   void open_source(const ModelSource& source);
   /// Builds what `session.wish` says.
   void build();
+  /// Says of a job that it waits for what is being timed, so that it does not look as if nothing happened.
+  void say_if_waiting(const std::string& title);
   void prove();
   /// Runs a pass and keeps what each node called, for the inspector.
   void look_at_calls();

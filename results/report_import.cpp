@@ -294,11 +294,13 @@ RunRecord read_frame(const Place& top) {
 /// What the samples say other than the summary does, or empty. `version` is of the statistics: others than
 /// ours may have made another summary of them.
 std::string contradiction(const CaseRecord& record, int version) {
-  constexpr double kRounding = 1e-6;
+  constexpr double kRounding = 1e-6, kOtherMiddle = 0.01;  // of ratios, by their logarithms
   if (!record.started.empty() && !is_utc(record.started))
     return "it started at no moment such as 2026-05-01T12:34:56Z";
   if (version != profiler::kStatisticsVersion) return "";
-  const auto same = [](double a, double b) { return std::abs(a - b) <= kRounding * std::max(a, b); };
+  const auto same = [](double a, double b, double share) {
+    return std::abs(a - b) <= share * std::max(a, b);
+  };
   std::set<std::pair<int, int>> turns;
   std::map<int, std::vector<double>> samples;
   for (const auto& sample : record.samples) {
@@ -309,8 +311,9 @@ std::string contradiction(const CaseRecord& record, int version) {
   const auto disagrees = [&](int contender, const profiler::Summary& time) {
     const auto& own = samples[contender];
     if (own.empty() || std::isnan(time.median_us)) return false;
-    return !same(profiler::median(own), time.median_us) ||
-           (!std::isnan(time.min_us) && !same(*std::min_element(own.begin(), own.end()), time.min_us));
+    return !same(profiler::median(own), time.median_us, kRounding) ||
+           (!std::isnan(time.min_us) &&
+            !same(*std::min_element(own.begin(), own.end()), time.min_us, kRounding));
   };
   if (disagrees(0, record.wide)) return "its samples of wide have another median or minimum";
   for (std::size_t i = 0; i < record.rivals.size(); ++i) {
@@ -319,7 +322,7 @@ std::string contradiction(const CaseRecord& record, int version) {
       return "its samples of " + printable(rival.name, 60) + " have another median or minimum";
     if (samples[0].empty() || samples[static_cast<int>(i) + 1].empty() || !rival.speedup.known()) continue;
     const auto ratios = profiler::round_ratios(record.samples, static_cast<int>(i) + 1, 0);
-    if (!ratios.empty() && !same(profiler::median(ratios), rival.speedup.value))
+    if (!ratios.empty() && !same(profiler::median(ratios), rival.speedup.value, kOtherMiddle))
       return "its samples give another speed-up over " + printable(rival.name, 60);
   }
   return "";

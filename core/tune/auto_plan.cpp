@@ -172,27 +172,30 @@ class AutoPlanner {
     return key;
   }
 
-  // Under it stands that plans near the schedule's own were raced too.
+  // Under it stands 1 where plans near the schedule's own were raced too. Under a schedule's key stands 0
+  // where it was not timed.
   std::string near_key(const Schedule& schedule) const { return key(schedule) + " near"; }
 
   // The best of what was timed before, if it was.
   std::optional<std::pair<Schedule, Plans>> recall() {
-    if (!tuner_.known(key_ + "done")) return std::nullopt;
+    if (!is_known(key_ + "done")) return std::nullopt;
     std::optional<std::pair<Schedule, Plans>> best;
     double least = std::numeric_limits<double>::infinity();
     for (const auto& schedule : schedules()) {
-      if (!tuner_.known(key(schedule))) continue;
+      if (!is_known(key(schedule))) continue;
       options_.push_back({schedule, 0, 0});
-      const bool had_near = tuner_.known(near_key(schedule)).has_value();
+      const bool had_near = is_known(near_key(schedule));
       for (auto& plans : plans_of(schedule, had_near ? most_plans() : 1)) {
-        const auto time = tuner_.known(plans.key);
-        if (!time) continue;
-        note(schedule, *time);
-        if (*time < least) least = *time, best = {schedule, std::move(plans)};
+        if (!is_known(plans.key)) continue;
+        const double time = tuner_.known(plans.key).value();
+        note(schedule, time);
+        if (time < least) least = time, best = {schedule, std::move(plans)};
       }
     }
     return best;
   }
+
+  bool is_known(const std::string& key) { return tuner_.known(key).value_or(0) > 0; }
 
   // The time of a schedule is that of the best of its plans.
   void note(const Schedule& schedule, double time) {
@@ -219,12 +222,7 @@ class AutoPlanner {
       race(all);
       race_again(all);
     }
-    for (const auto& one : all) {
-      if (!std::isfinite(one.time)) continue;
-      tuner_.learn(one.plans.key, one.time);
-      note(one.schedule, one.time);
-    }
-    tuner_.learn(key_ + "done", 0);
+    learn(all);
     auto best = std::move(best_of(all));
     all.clear();
     reference_.reset();
@@ -233,6 +231,20 @@ class AutoPlanner {
     return_free_memory();  // of passes that were timed, and of building
     return {best.schedule, std::move(best.plans.plan), std::move(best.plans.rest),
             std::move(*best.execution)};
+  }
+
+  // What an earlier race has left in the cost book counts no more.
+  void learn(const std::vector<Contender>& all) {
+    for (const auto& schedule : schedules()) {
+      tuner_.learn(key(schedule), 0);
+      tuner_.learn(near_key(schedule), std::ranges::count(had_near_, schedule) > 0 ? 1 : 0);
+    }
+    for (const auto& one : all) {
+      const bool is_timed = std::isfinite(one.time);
+      tuner_.learn(one.plans.key, is_timed ? one.time : 0);
+      if (is_timed) note(one.schedule, one.time);
+    }
+    tuner_.learn(key_ + "done", 1);
   }
 
   std::vector<Contender> build_what_is_worth_it() {
@@ -357,7 +369,6 @@ class AutoPlanner {
   void add_near_plans(const Schedule& schedule, std::vector<Contender>& added) {
     if (std::ranges::find(had_near_, schedule) != had_near_.end()) return;
     had_near_.push_back(schedule);
-    tuner_.learn(near_key(schedule), 0);
     auto plans = plans_of(schedule, most_plans());
     for (auto plan = plans.begin() + 1; plan < plans.end(); ++plan)
       added.push_back({schedule, std::move(*plan), {}});

@@ -19,6 +19,9 @@ namespace {
 // First line of a file; another means another meaning of keys, and the file is begun anew.
 constexpr std::string_view kHeader = "# widebench costs 2: key, nanoseconds, ~ if timed beside other work";
 
+// Nanoseconds, eleven days: no time of an operator or a pass.
+constexpr double kMost = 1e15;
+
 std::string processor() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
@@ -38,7 +41,7 @@ std::optional<Cost> parsed_cost(std::string_view text) {
   if (!quiet) text.remove_suffix(1);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < 0)
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0 && value < kMost))
     return std::nullopt;
   return Cost{value, quiet};
 }
@@ -46,6 +49,8 @@ std::optional<Cost> parsed_cost(std::string_view text) {
 }  // namespace
 
 CostBook::CostBook(std::filesystem::path file) : file_(std::move(file)) {
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(file_, failed)) return;
   std::ifstream in(file_);
   std::string line;
   if (!std::getline(in, line) || line != kHeader) return;
@@ -53,15 +58,8 @@ CostBook::CostBook(std::filesystem::path file) : file_(std::move(file)) {
     const auto tab = line.rfind('\t');
     if (tab == std::string::npos) continue;  // cut off while it was written
     if (const auto cost = parsed_cost(std::string_view(line).substr(tab + 1)))
-      take(line.substr(0, tab), *cost);
+      costs_[line.substr(0, tab)] = *cost;
   }
-}
-
-bool CostBook::take(const std::string& key, Cost cost) {
-  auto& known = costs_.try_emplace(key, cost).first->second;
-  if (known.quiet && !cost.quiet) return false;
-  known = cost;
-  return true;
 }
 
 std::optional<Cost> CostBook::find(const std::string& key) const {
@@ -77,9 +75,11 @@ std::size_t CostBook::size() const {
 
 void CostBook::add(const std::string& key, Cost cost) {
   const std::lock_guard lock(mutex_);
-  if (!take(key, cost) || file_.empty()) return;
+  costs_[key] = cost;
+  if (file_.empty()) return;
   std::error_code failed;
   std::filesystem::create_directories(file_.parent_path(), failed);
+  if (std::filesystem::exists(file_, failed) && !std::filesystem::is_regular_file(file_, failed)) return;
   bool fresh = false;
   {
     std::ifstream in(file_);

@@ -30,8 +30,7 @@ class CostBook {
   explicit CostBook(std::filesystem::path file);
 
   std::optional<Cost> find(const std::string& key) const;
-  /// Appends to the file at once; a file that cannot be written is left alone. What is known from a quiet
-  /// machine stays, unless this is, too.
+  /// In place of what was known. Appends to the file at once; a file that cannot be written is left alone.
   void add(const std::string& key, Cost cost);
   std::size_t size() const;
   const std::filesystem::path& file() const { return file_; }
@@ -41,8 +40,6 @@ class CostBook {
   static std::filesystem::path default_file();
 
  private:
-  bool take(const std::string& key, Cost cost);  ///< false: what is known is better
-
   mutable std::mutex mutex_;
   std::filesystem::path file_;
   std::unordered_map<std::string, Cost> costs_;

@@ -259,7 +259,7 @@ void take_outcomes(NodeCandidates& node, std::vector<Outcome> outcomes) {
   node.candidates = std::move(left);
 }
 
-// Under it stands that the candidate failed when it was to be measured.
+// Under it stands 1 where the candidate failed when it was measured last.
 std::string failure_key(const std::string& candidate) {
   return "failed " + candidate;
 }
@@ -298,14 +298,16 @@ std::optional<double> Tuner::known(const std::string& key) {
   if (const auto learnt = learnt_.find(key); learnt != learnt_.end()) return learnt->second;
   if (options_.tuning == Tuning::kAnew && may_measure()) return std::nullopt;
   const auto cost = book_.find(key);
-  if (!cost || (!cost->quiet && may_measure())) return std::nullopt;
+  // As long as other work goes on, timing it again would be no better.
+  if (!cost || (!cost->quiet && may_measure() && quiet_at_last_)) return std::nullopt;
   if (!cost->quiet && doubt_.empty()) doubt_ = "other work was on the machine when strategies were timed";
   return cost->nanoseconds;
 }
 
 void Tuner::learn(const std::string& key, double nanoseconds) {
   learnt_[key] = nanoseconds;
-  to_keep_.push_back(key);
+  to_keep_.insert(key);
+  threads_ = std::max(threads_, at::get_num_threads());
 }
 
 void Tuner::keep(bool is_last) {
@@ -314,9 +316,8 @@ void Tuner::keep(bool is_last) {
   if (!is_last && now.at - since_.at < kTellingSeconds) return;
   const auto& from = now.at - since_.at < kTellingSeconds ? before_ : since_;
   // Work of a GPU takes no CPU.
-  const auto objection = device_.device.is_cpu()
-                             ? processes::objection(processes::between(from, now), at::get_num_threads())
-                             : std::string();
+  const auto objection =
+      device_.device.is_cpu() ? processes::objection(processes::between(from, now), threads_) : std::string();
   quiet_at_last_ = objection.empty();
   if (!quiet_at_last_) doubt_ = objection;
   // The last are whole passes: as good as the times that their plans were made by.
@@ -324,6 +325,7 @@ void Tuner::keep(bool is_last) {
   for (const auto& key : to_keep_) book_.add(key, {learnt_.at(key), quiet});
   to_keep_.clear();
   before_ = since_, since_ = now;
+  threads_ = 0;
 }
 
 bool Tuner::try_again() {
@@ -336,10 +338,10 @@ bool Tuner::try_again() {
 bool Tuner::recall(NodeCandidates& node, const std::vector<std::string>& keys) {
   std::vector<Outcome> outcomes;
   for (const auto& key : keys) {
-    if (const auto cost = known(key)) {
-      outcomes.push_back({*cost, {}});
-    } else if (known(failure_key(key))) {
+    if (known(failure_key(key)).value_or(0) > 0) {
       outcomes.push_back({0, "it failed when it was measured before"});
+    } else if (const auto cost = known(key)) {
+      outcomes.push_back({*cost, {}});
     } else {
       return false;
     }
@@ -396,7 +398,9 @@ void Tuner::measure(NodeCandidates& node, const std::vector<bool>& constant,
   for (std::size_t i = 0; i < times.size(); ++i) {
     times[i] /= calls();
     outcomes[i].cost = times[i];
-    learn(std::isfinite(times[i]) ? keys[i] : failure_key(keys[i]), std::isfinite(times[i]) ? times[i] : 0);
+    const bool failed = !std::isfinite(times[i]);
+    if (failed || book_.find(failure_key(keys[i]))) learn(failure_key(keys[i]), failed ? 1 : 0);
+    if (!failed) learn(keys[i], times[i]);
   }
   keep();
   take_outcomes(node, std::move(outcomes));

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -55,7 +56,7 @@ class Tuner : public Costs {
   /// Starts the clock of TunerOptions::seconds.
   void begin() { end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(limit()); }
   /// Nanoseconds: as this tuner timed it, or as the cost book knows it. What was timed beside other work is
-  /// known only to those who may not measure.
+  /// known only to those who may not measure, or would measure beside other work, too.
   std::optional<double> known(const std::string& key);
   /// For the cost book, which has it from keep() on.
   void learn(const std::string& key, double nanoseconds);
@@ -91,8 +92,9 @@ class Tuner : public Costs {
   Clock::time_point end_ = {};
   std::int64_t measured_ = 0;
   std::unordered_map<std::string, double> learnt_;
-  std::vector<std::string> to_keep_;                 ///< learnt since `since_`
+  std::set<std::string> to_keep_;                    ///< learnt since `since_`
   processes::LoadReading before_ = {}, since_ = {};  ///< at the last two calls of keep()
+  int threads_ = 0;                                  ///< most that something was timed with since then
   std::string doubt_;
   bool quiet_at_last_ = true;
 };

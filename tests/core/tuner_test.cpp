@@ -142,6 +142,25 @@ TEST(Tuner, WhatWasTimedBesideOtherWorkIsTimedAgain) {
   EXPECT_EQ(measured(Tuning::kAnew), std::pair(std::int64_t{1}, std::string()));
   load->others = 1;
   EXPECT_EQ(measured(Tuning::kMeasure), std::pair(std::int64_t{0}, std::string())) << "it is known";
+  EXPECT_EQ(measured(Tuning::kAnew), std::pair(std::int64_t{1}, busy));
+  load->others = 0;
+  EXPECT_EQ(measured(Tuning::kMeasure), std::pair(std::int64_t{1}, std::string())) << "it was doubted";
+}
+
+TEST(Tuner, BesideOtherWorkNothingIsTimedTwice) {
+  const Strategy some{.name = "some", .ask = ask, .prepare = steady<0, 300>},
+      other{.name = "other", .ask = ask, .prepare = steady<1, 600>};
+  CostBook book;
+  for (const auto times : {2, 1}) {  // one, to see that the other work is still there
+    Tuner tuner(book, {.tuning = Tuning::kMeasure, .load = std::make_shared<FakeLoad>(1)});
+    for (const auto* strategy : {&some, &other}) {
+      auto node = between({strategy});
+      tuner.settle(node, kStates);
+    }
+    tuner.keep(true);
+    EXPECT_EQ(tuner.measured(), times);
+    EXPECT_NE(tuner.doubt(), "");
+  }
 }
 
 TEST(Tuner, TriesAgainWhenOtherWorkIsOver) {

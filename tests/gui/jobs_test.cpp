@@ -86,10 +86,13 @@ void lanes(ImGuiTestContext* ctx) {
     built = true;
     return {};
   });
-  bench().jobs.start(Lane::kFiles, "Reading", [](const JobContext&) -> Apply { return [] {}; });
+  const auto reading =
+      bench().jobs.start(Lane::kFiles, "Reading", [](const JobContext&) -> Apply { return [] {}; });
+  bench().open_source({.subject = "mlp"});
+  IM_CHECK(noticed("Opening mlp") && noticed("begins when that is done"));
   for (int i = 0; i < 20; ++i) ctx->Yield(), nap();
   IM_CHECK(!built);  // nothing of ours runs beside what is timed
-  IM_CHECK(bench().jobs.list().front().state == JobState::kDone);
+  IM_CHECK(bench().jobs.find(reading)->state == JobState::kDone);
   bench().jobs.cancel(measuring);
   settle(ctx);
   IM_CHECK(built);

@@ -352,8 +352,16 @@ void settings_are_kept(ImGuiTestContext* ctx) {
   IM_CHECK(!read.dark && read.scale == 1.25 && read.layout == settings.layout);
   IM_CHECK_EQ(read.recent.size(), 2U);
   IM_CHECK(read.recent[0].subject == "mlp" && read.recent[0].copies == 16);
+  std::string fault;
+  IM_CHECK(gui::read_settings(file, &fault).recent.size() == 2 && fault.empty());
+  IM_CHECK(gui::read_settings(scratch() / "none.json", &fault).recent.empty() && fault.empty());
   std::ofstream(file) << "{\"dark\": 3, broken";
-  IM_CHECK(gui::read_settings(file).recent.empty());
+  IM_CHECK(gui::read_settings(file, &fault).recent.empty() && !fault.empty());
+  IM_CHECK(gui::keep_old_settings(file));
+  IM_CHECK_STR_EQ(gui::write_settings(file, settings).c_str(), "");
+  std::string old;
+  std::getline(std::ifstream(scratch() / "deep" / "window.json.old"), old);
+  IM_CHECK_STR_EQ(old.c_str(), "{\"dark\": 3, broken");
   IM_CHECK(!gui::write_settings("/proc/none/window.json", settings).empty());
 }
 
