@@ -29,8 +29,8 @@ std::map<std::string, std::int64_t> preset_sizes(const std::string& preset, cons
 /// "auto", "NAME" and "KIND=NAME" as the planner wants them. Throws wide::Error ("usage").
 StrategyChoice parse_strategies(const std::vector<std::string>& given);
 
-/// Warns where nothing runs by a strategy that was asked for, and where the times that the plan was chosen by
-/// were taken beside other work.
+/// Warns where nothing runs by a strategy that was asked for, and where the plan was chosen by measuring
+/// beside other work.
 void warn_of_plan(const Context& context, const ModelOptions& options, const Build& built);
 
 }  // namespace wide::cli

@@ -21,7 +21,7 @@ using nlohmann::json;
 
 struct TraceArguments {
   ModelOptions model;
-  std::string subject, after, inputs;
+  std::string subject, after, inputs, preset = "ci";
   std::int64_t members = 4;
 };
 
@@ -37,7 +37,7 @@ Traced make_model(const Context& context, const TraceArguments& options) {
         "name a built-in subject or give --model, not both; `widebench benchmark` lists the subjects");
   }
   if (!options.subject.empty()) {
-    const auto architecture = zoo::build(options.subject);
+    const auto architecture = zoo::build(options.subject, preset_sizes(options.preset, options.subject));
     auto build = build_options(context, options.model);
     build.pipeline.snapshots = true;
     const auto seed = options.model.seed_or();
@@ -114,6 +114,9 @@ void add_trace_command(CLI::App& app, Context& context) {
   command->add_option("-n", options->members, "members, where no checkpoints give them (default 4)")
       ->check(between(1, 4096))
       ->excludes("--weights");
+  command
+      ->add_option("-p,--preset", options->preset, "sizes of a built-in subject (default ci, as of `plan`)")
+      ->excludes("--model");
   command->add_option("--after", options->after,
                       "stage: capture, specialize, functionalize, canonicalize, optimize, widen or compile");
   command

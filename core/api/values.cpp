@@ -80,7 +80,10 @@ wide::BuildOptions options_of(const Config& config) {
 
 Plan plan_of(const wide::Build& build, std::int64_t members) {
   const auto& plan = build.plan();
-  Plan values{print(build.optimized, plan), describe(build.planned.schedule, members), {}};
+  Plan values{
+      print(build.optimized, plan), describe(build.planned.schedule, members), {}, build.planned.doubt};
+  if (!values.disturbed.empty())
+    values.text.append("# ").append(values.disturbed).append(": another plan may be faster\n");
   for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
     const auto& node = build.optimized.nodes[i];
     const auto& chosen = plan.nodes[i];

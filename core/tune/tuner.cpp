@@ -300,7 +300,8 @@ std::optional<double> Tuner::known(const std::string& key) {
   const auto cost = book_.find(key);
   // As long as other work goes on, timing it again would be no better.
   if (!cost || (!cost->quiet && may_measure() && quiet_at_last_)) return std::nullopt;
-  if (!cost->quiet && doubt_.empty()) doubt_ = "other work was on the machine when strategies were timed";
+  if (!cost->quiet && doubt_.empty() && options_.tuning >= Tuning::kMeasure)
+    doubt_ = "other work was on the machine when strategies were timed";
   return cost->nanoseconds;
 }
 

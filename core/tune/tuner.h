@@ -63,7 +63,8 @@ class Tuner : public Costs {
   /// Gives the cost book what was learnt since the last time, and says of it whether the machine was quiet.
   /// What was learnt in too short a time to tell stays for the next time, unless this is the last.
   void keep(bool is_last = false);
-  /// Why the times say little: what else worked on the machine when some of them were taken. Empty: nothing.
+  /// Where it measures: why the times say little, what else worked on the machine when some of them were
+  /// taken. Empty: nothing.
   const std::string& doubt() const { return doubt_; }
   /// Nothing else worked on the machine any more when the last times were taken, though it did before, and
   /// half of the seconds or more are left: forgets what was learnt, so that it is timed again.

@@ -253,7 +253,10 @@ class Wide(Fleet, torch.nn.Module):
     # What it does
 
     def plan(self, *args: Any, **kwargs: Any) -> str:
-        """The plan for these inputs (the example's where none are given) as text: each node with strategy, layouts, cost."""
+        """The plan for these inputs (the example's where none are given) as text: each node with strategy, layouts, cost.
+
+        A last line says so where other work had the machine while strategies were timed: another plan may be faster then.
+        """
         tensors = self._inputs(args, kwargs)
         self._prepare(tensors)
         with translating():

@@ -104,6 +104,15 @@ TEST(MigrationTest, AKillInTheMiddleChangesNothing) {
   EXPECT_EQ(pragma(path, "integrity_check"), "ok");
 }
 
+/// A report as it is written: the samples of these are made up, and say other than their summaries.
+Imported written_in(const std::string& file) {
+  auto document = nlohmann::json::parse(bytes_of(file));
+  const auto cases = std::exchange(document["cases"], nlohmann::json::array());
+  auto report = from_report(document.dump());
+  for (const auto& one : cases) report.cases.push_back(case_from_json(one));
+  return report;
+}
+
 /// Every released schema stays readable. schema_V.sql was written by the program that first had it.
 class FrozenDatabase : public testing::TestWithParam<int> {};
 
@@ -115,7 +124,7 @@ TEST_P(FrozenDatabase, IsReadAndMigrated) {
   ASSERT_FALSE(sql.empty());
   { SQLite::Database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE).exec(sql); }
   ASSERT_EQ(pragma(path, "user_version"), std::to_string(GetParam()));
-  const Imported expected = read_report(stem + ".json");
+  const Imported expected = written_in(stem + ".json");
   const Store store = Store::open(path, OpenMode::kReadWrite);
   EXPECT_EQ(describe(store.run(1)), describe(expected.run));
   const auto cases = store.cases(1);

@@ -29,7 +29,10 @@ constexpr bool kTimed = false;
 Imported ten_thousand_cases() {
   Imported run{test::sample_run(), {}};
   CaseRecord record = test::passed_case();
-  while (record.samples.size() < 24) record.samples.push_back(record.samples[record.samples.size() % 8]);
+  while (record.samples.size() < 24) {
+    record.samples.push_back(record.samples[record.samples.size() % 8]);
+    record.samples.back().round = static_cast<int>(record.samples.size() - 1) / 4;
+  }
   for (int i = 0; i < 10'000; ++i) {
     record.key = "case " + std::to_string(i);
     record.n = 1 + i % 64;
