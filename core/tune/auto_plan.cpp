@@ -10,9 +10,8 @@
 
 #include "core/aten/pages.h"
 #include "core/aten/with_threads.h"
-#include "core/ir/text.h"
-#include "core/tune/cost_book.h"
 #include "core/tune/examples.h"
+#include "core/tune/pass_times.h"
 #include "core/tune/reference.h"
 #include "core/tune/stopwatch.h"
 
@@ -70,17 +69,7 @@ Contender& best_of(std::vector<Contender>& all) {
 class AutoPlanner {
  public:
   AutoPlanner(const PlanRequest& request, Tuner& tuner, MemoryPool& pool)
-      : request_(request), tuner_(tuner), pool_(pool) {
-    std::string text = print(request.parts.graph);
-    for (const auto& input : request.parts.inputs) text += input.mapped ? 'm' : 's';
-    key_ = "schedule " + std::to_string(fnv1a(text)) + " N=" + std::to_string(request.parts.members) +
-           " threads=" + std::to_string(at::get_num_threads()) + " ";
-    if (!device().is_cpu()) key_.append("on ").append(request.parts.device.name).append(" ");
-    if (request.parts.static_memory) key_.append(device().is_cpu() ? "planned " : "recorded ");
-    if (request.parts.stacked) key_.append("stacked ");
-    if (const auto spare = request.choice.spare; spare < std::numeric_limits<std::int64_t>::max())
-      key_.append("within ").append(std::to_string(spare)).append(" ");
-    if (request.choice.mode != Mode::kEager) key_.append(name(request.choice.mode)).append(" ");
+      : request_(request), tuner_(tuner), pool_(pool), times_(request, tuner) {
     std::int64_t bytes = 0, of_caller = 0;
     for (const auto& constant : request.parts.constants) {
       if (constant.layout() != Layout::kShared) (constant.is_apart() ? of_caller : bytes) += constant.bytes();
@@ -134,25 +123,13 @@ class AutoPlanner {
       rest = std::move(plans_of(left, true, 1).front());
     std::vector<Plans> all;
     for (auto& plan : plans_of(schedule.chunk, divided, most)) {
-      auto name = key(schedule);
-      if (!all.empty()) name.append(" as ").append(std::to_string(fnv1a(text_of(plan))));
+      auto name = all.empty() ? times_.key(schedule) : times_.key(schedule, plan);
       all.push_back({std::move(plan), rest, std::move(name)});
     }
     return all;
   }
 
   Plans first_plans(const Schedule& schedule) { return std::move(plans_of(schedule, 1).front()); }
-
-  std::string text_of(const Plan& plan) const {
-    std::string text;
-    for (const auto& node : plan.nodes) {
-      text.append(node.strategy);
-      for (const auto layout : node.offer.operands) text.append(" ").append(name(layout));
-      for (const auto layout : node.offer.results) text.append(">").append(name(layout));
-      text.append(";");
-    }
-    return text;
-  }
 
   Execution execution(const Schedule& schedule, const Plans& plans) const {
     const WithThreads threads(inner_threads(schedule, device()));
@@ -164,38 +141,23 @@ class AutoPlanner {
     return {schedule, std::move(plans.plan), std::move(plans.rest), std::move(built)};
   }
 
-  std::string key(const Schedule& schedule) const {
-    auto key = key_;
-    Schedule::each(schedule, [&](const char*, auto number, int, int) {
-      key.append(key.size() > key_.size() ? "/" : "").append(std::to_string(number));
-    });
-    return key;
-  }
-
-  // Under it stands 1 where plans near the schedule's own were raced too. Under a schedule's key stands 0
-  // where it was not timed.
-  std::string near_key(const Schedule& schedule) const { return key(schedule) + " near"; }
-
   // The best of what was timed before, if it was.
   std::optional<std::pair<Schedule, Plans>> recall() {
-    if (!is_known(key_ + "done")) return std::nullopt;
+    if (!times_.are_complete()) return std::nullopt;
     std::optional<std::pair<Schedule, Plans>> best;
     double least = std::numeric_limits<double>::infinity();
     for (const auto& schedule : schedules()) {
-      if (!is_known(key(schedule))) continue;
+      if (!times_.known(times_.key(schedule))) continue;
       options_.push_back({schedule, 0, 0});
-      const bool had_near = is_known(near_key(schedule));
-      for (auto& plans : plans_of(schedule, had_near ? most_plans() : 1)) {
-        if (!is_known(plans.key)) continue;
-        const double time = tuner_.known(plans.key).value();
-        note(schedule, time);
-        if (time < least) least = time, best = {schedule, std::move(plans)};
+      for (auto& plans : plans_of(schedule, times_.had_near(schedule) ? most_plans() : 1)) {
+        const auto time = times_.known(plans.key);
+        if (!time) continue;
+        note(schedule, *time);
+        if (*time < least) least = *time, best = {schedule, std::move(plans)};
       }
     }
     return best;
   }
-
-  bool is_known(const std::string& key) { return tuner_.known(key).value_or(0) > 0; }
 
   // The time of a schedule is that of the best of its plans.
   void note(const Schedule& schedule, double time) {
@@ -233,18 +195,12 @@ class AutoPlanner {
             std::move(*best.execution)};
   }
 
-  // What an earlier race has left in the cost book counts no more.
   void learn(const std::vector<Contender>& all) {
-    for (const auto& schedule : schedules()) {
-      tuner_.learn(key(schedule), 0);
-      tuner_.learn(near_key(schedule), std::ranges::count(had_near_, schedule) > 0 ? 1 : 0);
-    }
+    times_.begin(schedules(), had_near_);
     for (const auto& one : all) {
-      const bool is_timed = std::isfinite(one.time);
-      tuner_.learn(one.plans.key, is_timed ? one.time : 0);
-      if (is_timed) note(one.schedule, one.time);
+      times_.learn(one.plans.key, one.time);
+      if (std::isfinite(one.time)) note(one.schedule, one.time);
     }
-    tuner_.learn(key_ + "done", 1);
   }
 
   std::vector<Contender> build_what_is_worth_it() {
@@ -382,7 +338,7 @@ class AutoPlanner {
   const PlanRequest& request_;
   Tuner& tuner_;
   MemoryPool& pool_;
-  std::string key_;
+  PassTimes times_;
   bool has_much_ = false;             ///< weights that differ per member
   std::optional<Examples> examples_;  ///< while passes are timed
   std::optional<Reference> reference_;

@@ -26,9 +26,14 @@ struct MemberColumns {
   int count() const { return 3 + allowed + where; }
 };
 
-void draw_verdict(const MemberError& member, const Ui& ui) {
-  if (member.passed && member.is_empty) return badge(ui, Level::kWarning, "NaN");
-  badge(ui, member.passed ? Level::kInfo : Level::kError, member.passed ? "pass" : "FAIL");
+struct Verdict {
+  Level level;
+  const char* text;
+};
+
+Verdict verdict_of(const MemberError& member) {
+  if (!member.passed) return {Level::kError, "FAIL"};
+  return member.is_empty ? Verdict{Level::kWarning, "NaN"} : Verdict{Level::kInfo, "pass"};
 }
 
 void draw_member(const MemberError& member, const Ui& ui, const MemberColumns& columns) {
@@ -40,10 +45,11 @@ void draw_member(const MemberError& member, const Ui& ui, const MemberColumns& c
   auto about = member.member;
   about.append(": ").append(member.worst).append("; allowed are ").append(scientific(member.tolerance));
   if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(about);
-  row_menu(ui, {member.member, member.passed ? "pass" : "FAIL", scientific(member.max_abs),
-                scientific(member.tolerance), member.worst});
+  const auto verdict = verdict_of(member);
+  row_menu(ui, {member.member, verdict.text, scientific(member.max_abs), scientific(member.tolerance),
+                member.worst});
   ImGui::TableNextColumn();
-  draw_verdict(member, ui);
+  badge(ui, verdict.level, verdict.text);
   ImGui::TableNextColumn();
   right_text(scientific(member.max_abs));
   if (columns.allowed) {

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
@@ -20,6 +21,10 @@
 #include <thread>
 #include <tuple>
 #include <vector>
+
+#include "core/api/values.h"
+#include "core/support.h"
+#include "tests/fake_load.h"
 
 namespace {
 
@@ -373,6 +378,18 @@ TEST(Api, Tensors) {
   EXPECT_FALSE(Tensor().defined());
   EXPECT_TRUE(Tensor().sizes().empty());
   EXPECT_EQ(Tensor().dtype(), widebench::Dtype::kOther);
+}
+
+TEST(Api, APlanSaysWhatElseWorkedWhenItsTimesWereTaken) {
+  for (const double others : {1.0, 0.0}) {
+    wide::BuildOptions options;
+    options.tuning.tuning = wide::Tuning::kMeasure;
+    options.tuning.load = std::make_shared<wide::test::FakeLoad>(others);
+    auto model = wide::test::corpus_model("mlp", 3, options);
+    const auto plan = widebench::plan_of(model.build(wide::test::corpus_inputs("mlp", 3)), 3);
+    EXPECT_EQ(plan.disturbed.empty(), others == 0) << plan.disturbed;
+    EXPECT_EQ(plan.text.ends_with("another plan may be faster\n"), others > 0) << plan.text;
+  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One plan, many ways to run it: schedules, stored plans, memory, measured costs, folded norms.
+// One plan, many ways to run it: schedules, stored plans, memory, plans of measured costs, folded norms.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <gmock/gmock.h>
@@ -255,40 +255,6 @@ TEST(Measuring, APlanMadeAnewLeavesNothingOfTheOldOne) {
       EXPECT_NE(cost, "7") << key;
     }
   }
-}
-
-TEST(CostBook, LeavesOutWhatIsDamaged) {
-  const TemporaryFolder folder;
-  const auto file = folder / "deep/costs.tsv";
-  CostBook(file).add("a b\tc", {12.5});
-  std::ofstream(file, std::ios::app) << "broken\t-3\nbroken too\tx\nno tab\ncut off\t";
-  const CostBook book(file);
-  EXPECT_EQ(book.size(), 1u);
-  ASSERT_TRUE(book.find("a b\tc"));
-  EXPECT_EQ(book.find("a b\tc")->nanoseconds, 12.5);
-  std::ofstream(file) << "another format\nx\t1\n";
-  EXPECT_EQ(CostBook(file).size(), 0u);
-  CostBook(file).add("x", {2});
-  EXPECT_EQ(CostBook(file).find("x").value().nanoseconds, 2) << "begun anew";
-}
-
-TEST(CostBook, SaysWhetherTheMachineWasQuiet) {
-  const TemporaryFolder folder;
-  const auto file = folder / "costs.tsv";
-  CostBook(file).add("x", {.nanoseconds = 9, .quiet = false});
-  EXPECT_EQ(CostBook(file).find("x").value().nanoseconds, 9);
-  EXPECT_FALSE(CostBook(file).find("x")->quiet);
-  CostBook(file).add("x", {.nanoseconds = 2});
-  EXPECT_EQ(CostBook(file).find("x").value().nanoseconds, 2);
-  EXPECT_TRUE(CostBook(file).find("x")->quiet);
-  std::ofstream(file, std::ios::app) << "x\t1e300\nx\tnan~\nx\t~\n";
-  EXPECT_EQ(CostBook(file).find("x").value().nanoseconds, 2) << "no time of anything";
-}
-
-TEST(CostBook, AFileThatCannotBeWrittenIsLeftAlone) {
-  CostBook book("/proc/nowhere/costs.tsv");
-  EXPECT_NO_THROW(book.add("x", {1}));
-  EXPECT_EQ(book.find("x").value().nanoseconds, 1);
 }
 
 TEST(StoredPlan, OfAnotherModelIsRefused) {

@@ -1,4 +1,6 @@
 // What a person may set, and the guide of the first start.
+#include <fstream>
+
 #include "gui/bed.h"
 #include "gui/panels/first_steps_panel.h"
 #include "gui/panels/shared/results_panels.h"
@@ -13,6 +15,32 @@ bool is_open(const char* panel) {
     if (one.id == panel) return one.open;
   }
   return false;
+}
+
+void settings_are_kept(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  const auto file = scratch() / "deep" / "window.json";
+  gui::Settings settings;
+  settings.dark = false;
+  settings.scale = 1.25;
+  settings.layout = "[Docking]\n";
+  settings.remember({.subject = "mlp", .copies = 8});
+  settings.remember({.models = {"/a/m.pt2"}, .weights = {"/a/s.safetensors"}});
+  settings.remember({.subject = "mlp", .copies = 16});
+  IM_CHECK_STR_EQ(gui::write_settings(file, settings).c_str(), "");
+  const auto read = gui::read_settings(file);
+  IM_CHECK(!read.dark && read.scale == 1.25 && read.layout == settings.layout);
+  IM_CHECK_EQ(read.recent.size(), 2U);
+  IM_CHECK(read.recent[0].subject == "mlp" && read.recent[0].copies == 16);
+  std::string fault;
+  IM_CHECK(gui::read_settings(file, &fault).recent.size() == 2 && fault.empty());
+  IM_CHECK(gui::read_settings(scratch() / "none.json", &fault).recent.empty() && fault.empty());
+  std::ofstream(file) << "{\"dark\": 3, broken";
+  IM_CHECK(gui::read_settings(file, &fault).recent.empty() && !fault.empty());
+  IM_CHECK(gui::keep_old_settings(file));
+  IM_CHECK_STR_EQ(gui::write_settings(file, settings).c_str(), "");
+  IM_CHECK_STR_EQ(bytes_of(scratch() / "deep" / "window.json.old").c_str(), "{\"dark\": 3, broken");
+  IM_CHECK(!gui::write_settings("/proc/none/window.json", settings).empty());
 }
 
 void all_is_kept(ImGuiTestContext* ctx) {
@@ -165,6 +193,7 @@ void add_settings_tests(ImGuiTestEngine* engine) {
     IM_REGISTER_TEST(engine, "settings", name)->TestFunc = test;
   };
   add("the last are kept", the_last_are_kept);
+  add("settings are kept", settings_are_kept);
   add("all is kept", all_is_kept);
   add("the dialog sets", the_dialog_sets);
   add("notices stay as long as wanted", notices_stay_as_long_as_wanted);

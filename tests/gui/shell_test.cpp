@@ -337,34 +337,6 @@ void closing_at_once(ImGuiTestContext* ctx) {
   IM_CHECK(bench().closed());
 }
 
-void settings_are_kept(ImGuiTestContext* ctx) {
-  fresh(ctx);
-  const auto file = scratch() / "deep" / "window.json";
-  gui::Settings settings;
-  settings.dark = false;
-  settings.scale = 1.25;
-  settings.layout = "[Docking]\n";
-  settings.remember({.subject = "mlp", .copies = 8});
-  settings.remember({.models = {"/a/m.pt2"}, .weights = {"/a/s.safetensors"}});
-  settings.remember({.subject = "mlp", .copies = 16});
-  IM_CHECK_STR_EQ(gui::write_settings(file, settings).c_str(), "");
-  const auto read = gui::read_settings(file);
-  IM_CHECK(!read.dark && read.scale == 1.25 && read.layout == settings.layout);
-  IM_CHECK_EQ(read.recent.size(), 2U);
-  IM_CHECK(read.recent[0].subject == "mlp" && read.recent[0].copies == 16);
-  std::string fault;
-  IM_CHECK(gui::read_settings(file, &fault).recent.size() == 2 && fault.empty());
-  IM_CHECK(gui::read_settings(scratch() / "none.json", &fault).recent.empty() && fault.empty());
-  std::ofstream(file) << "{\"dark\": 3, broken";
-  IM_CHECK(gui::read_settings(file, &fault).recent.empty() && !fault.empty());
-  IM_CHECK(gui::keep_old_settings(file));
-  IM_CHECK_STR_EQ(gui::write_settings(file, settings).c_str(), "");
-  std::string old;
-  std::getline(std::ifstream(scratch() / "deep" / "window.json.old"), old);
-  IM_CHECK_STR_EQ(old.c_str(), "{\"dark\": 3, broken");
-  IM_CHECK(!gui::write_settings("/proc/none/window.json", settings).empty());
-}
-
 void numbers_read_well(ImGuiTestContext* ctx) {
   fresh(ctx);
   IM_CHECK_STR_EQ(gui::time_text(1522).c_str(), "1.52 ms");
@@ -402,7 +374,6 @@ void add_shell_tests(ImGuiTestEngine* engine) {
   add("closing is not forgotten when work ends", closing_is_not_forgotten_when_work_ends);
   add("the list of keys closes", the_list_of_keys_closes);
   add("closing at once", closing_at_once);
-  add("settings are kept", settings_are_kept);
   add("numbers read well", numbers_read_well);
 }
 

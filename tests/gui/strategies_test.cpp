@@ -2,6 +2,9 @@
 #include <imgui_internal.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
 
 #include "gui/panels/strategy_menu.h"
 #include "gui/results_bed.h"
@@ -164,6 +167,28 @@ void validating_shows_every_member(ImGuiTestContext* ctx) {
   IM_CHECK(noticed("Validated resblock"));
   ctx->Yield(3);
   IM_CHECK(ctx->ItemExists("//###Strategies/Proof"));
+}
+
+void a_member_of_nan_is_no_plain_pass(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  const auto diverged = scratch() / "diverged.safetensors";
+  auto bytes = bytes_of(corpus("mlp") / "seed1.safetensors");
+  std::uint64_t header = 0;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(sizeof header + header), bytes.end(), '\xff');  // NaN
+  std::ofstream(diverged, std::ios::binary) << bytes;
+  bench().open_files({(corpus("mlp") / "model.pt2").string(), (corpus("mlp") / "seed0.safetensors").string(),
+                      diverged.string()});
+  settle(ctx);
+  show(ctx, "strategies");
+  bench().commands.run("strategies.validate");
+  settle(ctx);
+  const auto& proof = bench().session.proof;
+  IM_CHECK(proof && proof->passed && proof->members.size() == 2);
+  IM_CHECK(!proof->members[0].is_empty && proof->members[1].is_empty);
+  IM_CHECK(noticed("but not whole") && noticed("of member diverged is NaN or infinite"));
+  const auto text = drawn_text(ctx);
+  IM_CHECK(text.find("NaN") != std::string::npos && text.find("proves little") != std::string::npos);
 }
 
 // A number that is cut looks like another one: "5.31e-0".
@@ -331,6 +356,7 @@ void add_strategies_tests(ImGuiTestEngine* engine) {
   add("a choice shows what it would take", a_choice_shows_what_it_would_take);
   add("why a slower one was taken", why_a_slower_one_was_taken);
   add("overriding a node", overriding_a_node);
+  add("a member of NaN is no plain pass", a_member_of_nan_is_no_plain_pass);
   add("conv to sequential builds and validates", conv_to_sequential_builds_and_validates);
   add("validating shows every member", validating_shows_every_member);
   add("errors of a proof are shown whole", errors_of_a_proof_are_shown_whole);
