@@ -2,6 +2,7 @@
 // read, so that one library serves every Python; torch releases the interpreter's lock while an operator
 // runs.
 #include <ATen/ATen.h>
+#include <malloc.h>
 #include <torch/library.h>
 #include <wide/model.h>
 
@@ -9,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <future>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -184,8 +186,15 @@ double seconds_per_pass(std::int64_t handle, const Tensors& tensors, const Mappe
   });
 }
 
+// On a thread that ends here: what kernels keep for theirs, as oneDNN does its largest workspace, is free
+// then and goes back to the system.
 void prepare(std::int64_t handle, const Tensors& tensors, const Mapped& mapped) {
-  on_model(handle, tensors, mapped, [](auto& model, const Inputs& inputs) { model.prepare(inputs); });
+  std::async(std::launch::async, [&] {
+    on_model(handle, tensors, mapped, [](auto& model, const Inputs& inputs) { model.prepare(inputs); });
+  }).get();
+#if defined(__GLIBC__)
+  ::malloc_trim(0);
+#endif
 }
 
 Strings warnings(std::int64_t handle) {
