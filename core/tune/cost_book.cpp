@@ -5,12 +5,15 @@
 #include <torch/headeronly/version.h>
 #include <unistd.h>
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <span>
 
+#include "formats/file.h"
 #include "source_digest.h"
 
 namespace wide {
@@ -18,6 +21,9 @@ namespace {
 
 // First line of a file; another means another meaning of keys, and the file is begun anew.
 constexpr std::string_view kHeader = "# widebench costs 2: key, nanoseconds, ~ if timed beside other work";
+
+// Lines that the last ones of their key replace, before the file is written anew.
+constexpr std::size_t kSpare = 2000;
 
 // Nanoseconds, eleven days: no time of an operator or a pass.
 constexpr double kMost = 1e15;
@@ -46,6 +52,12 @@ std::optional<Cost> parsed_cost(std::string_view text) {
   return Cost{value, quiet};
 }
 
+std::string line_of(const std::string& key, Cost cost) {
+  char value[32];
+  std::snprintf(value, sizeof value, "%.1f%s", cost.nanoseconds, cost.quiet ? "" : "~");
+  return std::string(key).append("\t").append(value).append("\n");
+}
+
 }  // namespace
 
 CostBook::CostBook(std::filesystem::path file) : file_(std::move(file)) {
@@ -54,11 +66,27 @@ CostBook::CostBook(std::filesystem::path file) : file_(std::move(file)) {
   std::ifstream in(file_);
   std::string line;
   if (!std::getline(in, line) || line != kHeader) return;
-  while (std::getline(in, line)) {
+  std::size_t lines = 0;
+  for (; std::getline(in, line); ++lines) {
     const auto tab = line.rfind('\t');
     if (tab == std::string::npos) continue;  // cut off while it was written
     if (const auto cost = parsed_cost(std::string_view(line).substr(tab + 1)))
       costs_[line.substr(0, tab)] = *cost;
+  }
+  if (lines > 2 * costs_.size() + kSpare) rewrite();
+}
+
+// Each key once. A line that another process adds meanwhile is lost: it is measured again.
+void CostBook::rewrite() const {
+  std::string text(kHeader);
+  text.append("\n");
+  for (const auto& [key, cost] : costs_) text.append(line_of(key, cost));
+  const std::array parts{std::as_bytes(std::span(text))};
+  try {
+    formats::replace_file(file_, parts);
+    std::filesystem::permissions(file_,
+                                 std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  } catch (const std::exception&) {  // its folder may be somebody else's: the file stays as it is
   }
 }
 
@@ -88,10 +116,8 @@ void CostBook::add(const std::string& key, Cost cost) {
   }
   const int fd = ::open(file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (fresh ? O_TRUNC : O_APPEND), 0600);
   if (fd < 0) return;
-  char value[32];
-  std::snprintf(value, sizeof value, "%.1f%s", cost.nanoseconds, cost.quiet ? "" : "~");
-  std::string line = fresh ? std::string(kHeader).append("\n") : std::string();
-  line.append(key).append("\t").append(value).append("\n");
+  auto line = line_of(key, cost);
+  if (fresh) line.insert(0, std::string(kHeader).append("\n"));
   // One write each, so that lines of several processes do not mix; a lost one is measured again.
   [[maybe_unused]] const auto written = ::write(fd, line.data(), line.size());
   ::close(fd);

@@ -27,6 +27,7 @@ class CostBook {
   /// Kept in memory only.
   CostBook() = default;
   /// Reads `file` if it is there; what cannot be read is left out, never an error: a cost is measured again.
+  /// Where most lines were replaced by later ones, the file is written anew without them.
   explicit CostBook(std::filesystem::path file);
 
   std::optional<Cost> find(const std::string& key) const;
@@ -40,6 +41,8 @@ class CostBook {
   static std::filesystem::path default_file();
 
  private:
+  void rewrite() const;
+
   mutable std::mutex mutex_;
   std::filesystem::path file_;
   std::unordered_map<std::string, Cost> costs_;

@@ -38,6 +38,30 @@ TEST(CostBook, SaysWhetherTheMachineWasQuiet) {
   EXPECT_EQ(CostBook(file).find("x").value().nanoseconds, 2) << "no time of anything";
 }
 
+TEST(CostBook, IsWrittenAnewWhereMostLinesWereReplaced) {
+  const TemporaryFolder folder;
+  const auto file = folder / "costs.tsv";
+  CostBook(file).add("x", {1});
+  CostBook(file).add("y", {.nanoseconds = 2.5, .quiet = false});
+  const auto small = std::filesystem::file_size(file);
+  {
+    std::ofstream more(file, std::ios::app);
+    for (int i = 0; i < 5000; ++i) more << "x\t" << i << "\n";
+  }
+  for (int reads = 0; reads < 2; ++reads) {
+    const CostBook book(file);
+    EXPECT_EQ(book.size(), 2u);
+    EXPECT_EQ(book.find("x").value().nanoseconds, 4999);
+    EXPECT_EQ(book.find("y").value().nanoseconds, 2.5);
+    EXPECT_FALSE(book.find("y")->quiet);
+  }
+  EXPECT_LT(std::filesystem::file_size(file), small + 10);
+  EXPECT_EQ(std::filesystem::status(file).permissions() & std::filesystem::perms::others_all,
+            std::filesystem::perms::none);
+  CostBook(file).add("z", {3});
+  EXPECT_EQ(CostBook(file).size(), 3u) << "goes on as before";
+}
+
 TEST(CostBook, AFileThatCannotBeWrittenIsLeftAlone) {
   CostBook book("/proc/nowhere/costs.tsv");
   EXPECT_NO_THROW(book.add("x", {1}));
