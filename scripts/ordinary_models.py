@@ -265,14 +265,15 @@ MODELS = {
 }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def export_all(models, what):
+    """Writes FOLDER/NAME/model.pt2 and its checkpoints as the command line asks for; what: this program does."""
+    parser = argparse.ArgumentParser(description=what.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--members", type=int, default=8)
-    parser.add_argument("--only", action="append", choices=MODELS)
+    parser.add_argument("--only", action="append", choices=models)
     wanted = parser.parse_args()
-    for name in wanted.only or MODELS:
-        make, sample = MODELS[name]
+    for name in wanted.only or models:
+        make, sample = models[name]
         folder = wanted.folder / name
         folder.mkdir(parents=True, exist_ok=True)
         for member in range(wanted.members):
@@ -284,4 +285,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    export_all(MODELS, __doc__)
