@@ -1,5 +1,6 @@
 """What every member of a wide model is held against."""
 from . import _members
+from ._arguments import parameters_of
 from ._errors import Error, translating
 from ._library import ops
 from ._program import Program, export
@@ -11,6 +12,7 @@ class Architecture:
 
     def __init__(self, trace, model, args, kwargs, dynamic_shapes, name):
         self.program, self.dynamic_shapes, self.name = Program(trace.data, trace.out_spec), dynamic_shapes, name
+        self.program.parameters = parameters_of(model)
         self.args, self.kwargs = args, kwargs
         self.signature = _members.signature(model)
         self.skeleton = _members.skeleton(model)

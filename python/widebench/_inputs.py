@@ -2,6 +2,7 @@
 import torch
 from torch.utils import _pytree as pytree
 
+from ._arguments import children
 from ._errors import Error
 
 
@@ -36,11 +37,11 @@ def varied(tensor, i):
 
 def in_order(part, spec):
     """The same, its dicts in the order that they have in `spec`."""
-    children = spec.children() if callable(getattr(spec, "children", None)) else spec.children_specs
+    parts = children(spec)
     if spec.type is dict and type(part) is dict and set(part) == set(spec.context):
-        return {key: in_order(part[key], child) for key, child in zip(spec.context, children)}
-    if spec.type in (list, tuple) and type(part) is spec.type and len(part) == len(children):
-        return spec.type(map(in_order, part, children))
+        return {key: in_order(part[key], child) for key, child in zip(spec.context, parts)}
+    if spec.type in (list, tuple) and type(part) is spec.type and len(part) == len(parts):
+        return spec.type(map(in_order, part, parts))
     return part
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import torch
 from torch.utils import _pytree as pytree
 
+from ._arguments import as_example, form, parameters_named
 from ._errors import Error
 from ._inputs import in_order
 
@@ -216,6 +217,8 @@ class Program:
         Of these.
     in_spec, out_spec : TreeSpec
         Of ``(args, kwargs)`` and of what the model returns.
+    parameters : inspect.Signature or None
+        Of the model's forward, by which a call may be given otherwise than the example.
     """
 
     def __init__(self, data, out_spec=None):
@@ -228,6 +231,7 @@ class Program:
             signature = module["module_call_graph"][0]["signature"]
             self.in_spec = pytree.treespec_loads(signature["in_spec"])
             self.out_spec = out_spec or pytree.treespec_loads(signature["out_spec"])
+            self.parameters = parameters_named(signature.get("forward_arg_names"))
         except (StopIteration, KeyError, IndexError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise Error("load", f"this is no program of torch.export.save ({error}); export the model again") from error
         graph, specs = module["graph"], module["signature"]
@@ -286,10 +290,9 @@ class Program:
         """The tensors of a call, in order."""
         leaves, spec = pytree.tree_flatten((tuple(args), kwargs))
         if spec != self.in_spec:
-            leaves, spec = pytree.tree_flatten(in_order((tuple(args), kwargs), self.in_spec))
+            leaves, spec = pytree.tree_flatten(in_order(as_example(tuple(args), kwargs, self.in_spec, self.parameters), self.in_spec))
         if spec != self.in_spec:
-            raise Error("run", f"the call is built otherwise than the example: {_line(spec)} where the example was {_line(self.in_spec)}; call "
-                               "it as the example was given", "inputs")
+            raise Error("run", f"the call is {form(spec)} where the example was {form(self.in_spec)}; call it as the example was given", "inputs")
         tensors = []
         for place, (leaf, wanted) in enumerate(zip(leaves, self._leaves)):
             if isinstance(wanted, dict):
@@ -345,10 +348,6 @@ def _builder(spec, leaves):
     if spec.type is dict and len(spec.context) == leaves and spec == pytree.tree_structure(dict.fromkeys(spec.context, "")):
         return lambda results: dict(zip(spec.context, results))
     return lambda results: pytree.tree_unflatten(results, spec)
-
-
-def _line(spec):
-    return " ".join(str(spec).split())
 
 
 def _same_constant(given, traced):
