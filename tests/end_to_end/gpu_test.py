@@ -208,7 +208,7 @@ class Profile(Case):
 
     def test_captures_are_kept_and_read_again(self):
         database = self.folder / "r.db"
-        self.done("profile", "mlp", "-n", "2", "--device", "cuda", "--keep", "--db", database)
+        self.done("profile", "mlp", "-n", "2", "-p", "ci", "--device", "cuda", "--keep", "--db", database)
         again = self.json("profile", "--from", "1", "--db", database)
         wide = again["captures"][0]
         self.assertEqual(wide["facts"]["device"], NAME)
