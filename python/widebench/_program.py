@@ -5,6 +5,7 @@ import io
 import json
 import math
 import os
+import re
 import threading
 import warnings
 import zipfile
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch.utils import _pytree as pytree
 
-from ._arguments import as_example, form, parameters_named
+from ._arguments import as_example, children, form, parameters_named
 from ._errors import Error
 from ._inputs import in_order
 
@@ -84,6 +85,9 @@ def _export(module, args, kwargs, dynamic_shapes, place):
         if interrupt := _interrupt(error):
             raise interrupt from None
         lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+        if unsaved := re.match(r"Failed serializing node (\w+) in graph", lines[0]):
+            raise Error("export", f"{place}: torch.export can trace the model's operator '{unsaved[1]}', but cannot save it; write it in other "
+                                  "operators (flex_attention as scaled_dot_product_attention)", place) from error
         kinds = ("dataclass", "pytree", "serialized_type_name")
         advice = ("register the class with torch.export.register_dataclass(…, serialized_type_name=\"a name\")"
                   if any(kind in str(error) for kind in kinds) else "see torch.export's notes on what it can trace")
@@ -102,12 +106,8 @@ def _interrupt(error):
 _RETURN_TYPES = frozenset(torch.return_types.all_return_types)  # of topk() and the like: named tuples that have no name in files
 
 
-def _children(spec):
-    return spec.children() if callable(getattr(spec, "children", None)) else spec.children_specs
-
-
 def _has_return_type(spec):
-    return spec.type in _RETURN_TYPES or any(map(_has_return_type, _children(spec)))
+    return spec.type in _RETURN_TYPES or any(map(_has_return_type, children(spec)))
 
 
 def _with_tuples(spec):

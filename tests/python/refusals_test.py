@@ -113,6 +113,17 @@ class Refusals(unittest.TestCase):
                 ("k='a'", reduce.topk, y, "a"), ("0 to 1", reduce.quantiles, y, [0.5, 2]), ("0 to 1", reduce.quantiles, y, None)]:
             self.refused("usage", [words], reducer, *arguments)
 
+    def test_what_export_cannot_save(self):
+        from torch.nn.attention.flex_attention import flex_attention
+
+        class Takes(torch.nn.Module):
+            def forward(self, x):
+                return flex_attention(x, x, x, score_mod=lambda score, b, h, i, j: torch.where(i >= j, score, -float("inf")))
+
+        with warnings.catch_warnings(), self.assertRaisesRegex(widebench.Error, "operator 'flex_attention', but cannot save it"):
+            warnings.simplefilter("ignore")
+            widebench.compile([Takes(), Takes()], torch.randn(1, 2, 8, 16), config="fast")
+
     def test_lazy_modules(self):
         self.refused("load", ["lazy", "member0", "call it once"], widebench.compile, [torch.nn.LazyLinear(4) for _ in range(2)], X)
         self.refused("load", ["lazy"], widebench.compile, torch.nn.LazyLinear(4), X, n=2)
