@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import peers_program
+
 IMPORT_FAILURE = ""
 try:
     import torch
@@ -293,12 +295,15 @@ class Subject:
             for module in modules:
                 self.device.prepare(module)
             return modules
-        program = torch.export.load(folder / document["model"])
+        try:
+            program = peers_program.load(folder / document["model"])
+        except peers_program.RunsCode as refusal:
+            raise Unusable(str(refusal)) from refusal
         if place != "cpu":
             program = torch.export.passes.move_to_device_pass(program, place)
         specs = [spec for spec in program.graph_signature.input_specs if spec.kind == InputKind.USER_INPUT]
         self.constants = {k: spec.arg.value for k, spec in enumerate(specs) if isinstance(spec.arg, ConstantArgument)}
-        first = program.module()
+        first = program.module(check_guards=False)  # of example inputs, which are not read
         modules = []
         for one in weights or [{}]:
             module = copy.deepcopy(first)
