@@ -11,6 +11,7 @@
 #include "app/run_lock.h"
 #include "core/strategy/strategy_text.h"
 #include "formats/error.h"
+#include "presets/case_fields.h"
 
 namespace wide::app {
 namespace {
@@ -28,6 +29,13 @@ std::vector<std::string> rivals_on_gpu(std::vector<std::string> rivals) {
   *threads = "streams";
   if (std::find(rivals.begin(), rivals.end(), "graph") == rivals.end()) rivals.emplace_back("graph");
   return rivals;
+}
+
+void check_rivals_on_cpu(const std::vector<std::string>& rivals) {
+  for (const auto& rival : rivals) {
+    if (std::ranges::find(presets::kRivalsOfGpu, rival) != presets::kRivalsOfGpu.end())
+      throw Error("usage", "the rival " + rival + " runs on a GPU only; leave it out, or give --device cuda");
+  }
 }
 
 // A worker gets its case as JSON, which cannot carry any other bytes.
@@ -117,6 +125,7 @@ void resolve_devices(std::vector<presets::CaseSpec>& specs, const Engine& engine
     spec.device = settled_device(devices, spec.device);
     const auto* device = find_device(devices, spec.device);
     if (spec.device != "cpu") spec.rivals = rivals_on_gpu(spec.rivals);
+    if (spec.device == "cpu") check_rivals_on_cpu(spec.rivals);
     if (device != nullptr && device->usable) continue;
     const auto reason = device == nullptr ? "this program knows no such device" : device->reason;
     throw CannotMeasure("device", "the device " + spec.device + " cannot be used: " + reason);

@@ -19,10 +19,12 @@ inline const std::vector<std::string> kModes = {"eager", "default", "reduce-over
 inline const std::vector<std::string> kPythonRivals = {
     "python_eager", "python_compile", "python_vmap", "python_vmap_compile", "python_streams", "python_graph"};
 inline const std::vector<std::string> kPythonRivalsOfGpu = {"python_streams", "python_graph"};
-inline const std::vector<std::string> kRivals = {
-    "eager",          "apart",        "threads",        "compiled",    "streams",
-    "graph",          "python_eager", "python_compile", "python_vmap", "python_vmap_compile",
-    "python_streams", "python_graph"};
+inline const std::vector<std::string> kRivals = {"eager",          "apart",       "threads",
+                                                 "streams",        "graph",       "python_eager",
+                                                 "python_compile", "python_vmap", "python_vmap_compile",
+                                                 "python_streams", "python_graph"};
+/// Of all of them.
+inline const std::vector<std::string> kRivalsOfGpu = {"streams", "graph", "python_streams", "python_graph"};
 inline constexpr std::int64_t kMostMembers = 65536;
 inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;
 inline constexpr std::int64_t kMostThreads = 4096;

@@ -108,6 +108,8 @@ const app::SubjectInfo& find(const std::vector<app::SubjectInfo>& subjects, cons
   const auto found =
       std::find_if(subjects.begin(), subjects.end(), [&](const auto& s) { return s.name == name; });
   if (found == subjects.end()) {
+    if (std::ranges::find(presets::kModes, name) != presets::kModes.end())
+      throw Error("usage", "no subject is called \"" + name + "\"; a mode is given as -c=" + name);
     throw Error("usage", name == kAll
                              ? "all takes no other names beside it; leave out either"
                              : "no subject is called \"" + name + "\"; `widebench benchmark` lists them");
@@ -331,7 +333,9 @@ void add_benchmark_command(CLI::App& app, Context& context) {
   list("--dtype", options->dtypes, "Instead of the preset's")
       ->check(CLI::IsMember(presets::kDtypes))
       ->type_name("DTYPE,…");
-  list("--rivals", options->rivals, "Measured beside wide instead of the preset's")
+  list("--rivals", options->rivals,
+       "Measured beside wide instead of the preset's; streams, graph, python_streams and python_graph on a "
+       "GPU")
       ->check(CLI::IsMember(presets::kRivals))
       ->type_name("NAME,…");
   command.add_option("--shape", options->shape, "Sizes instead of the preset's; several of one are an axis")

@@ -59,9 +59,11 @@ int run(const Context& context, const BundleArguments& options) {
 void add_bundle_command(CLI::App& app, Context& context) {
   auto options = std::make_shared<BundleArguments>();
   auto* command = app.add_subcommand(
-      "bundle", "Plan and compile a model, and write it as a folder that runs without either");
+      "bundle",
+      "Plan and compile a model, and write it as a folder that runs without planning or compiling again");
   options->model.usual_mode = "default";
   add_model_options(*command, options->model);
+  command->get_option("--tune")->group("");  // it always measures
   command->add_option("--inputs", options->inputs,
                       "safetensors with input.K, a plan for the shapes in each; default: made up");
   command->add_option("--seconds", options->seconds, "measure for no longer than this (default 20)")

@@ -24,9 +24,10 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
           "--weights", options.weights,
           "checkpoints (.safetensors), one member each, named by file stem, or packed ones (widebench pack)")
       ->needs("--model");
-  auto* strategy = command.add_option(
-      "-s,--strategy", options.strategies,
-      "auto, wide, sequential, a strategy for all that can run by it, KIND=STRATEGY or %VALUE=STRATEGY");
+  auto* strategy = command.add_option("-s,--strategy", options.strategies,
+                                      "auto, wide, sequential, a strategy for all that can run by it, "
+                                      "KIND=STRATEGY (an operator, conv2d, or a "
+                                      "primitive, conv) or %VALUE=STRATEGY");
   auto* tune = command.add_flag(
       "--tune", options.tune, "choose by measuring; without it by what was measured before, or by estimates");
   command.add_option("--plan", options.plan, "run this plan, saved by `widebench plan -o FILE`")
@@ -43,7 +44,11 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
                   "PyTorch's, as Winograd's on tiles of 4x4); where none is named " +
                       options.usual_mode + ", of a bundle its own")
       ->type_name("MODE");
-  command.add_option("--seed", options.seed, "random stream of the first member; member i takes seed + i")
+  command
+      .add_option("--seed", options.seed,
+                  "random stream of the first member, member i takes seed + i; weights and inputs that are "
+                  "made up come "
+                  "of it, too")
       ->check(between<std::int64_t>(0, std::numeric_limits<std::int64_t>::max()));
   command.add_flag("--trust", options.trust,
                    "allow TorchScript files and the compiled code of bundles, which run in this process");

@@ -195,6 +195,7 @@ void add_plan_command(CLI::App& app, Context& context) {
                       "a built-in subject; with --regret several, or none for all "
                       "primitives");
   add_model_options(*command, options->model, false);
+  command->get_option("--tune")->group("");  // it always measures
   command->add_option("-n", options->members, "members, where no checkpoints give them (default 8)")
       ->check(between(1, 4096))
       ->excludes("--weights");
@@ -207,7 +208,9 @@ void add_plan_command(CLI::App& app, Context& context) {
   command->add_option("--seconds", options->seconds, "measure for no longer than this (default 20)")
       ->check(between(0.0, 86400.0));
   command->add_option("-o,--output", options->output, "write the plan to this file (JSON)");
-  command->add_flag("--regret", options->regret, "compare with every other plan, where there are few");
+  command->add_flag(
+      "--regret", options->regret,
+      "measure every plan there is, where they are few, and say how much slower AUTO's is than the best");
   add_common_options(*command, context);
   command->footer(examples(
       {"widebench plan resblock -n 8",

@@ -154,7 +154,9 @@ void add_runs_keep(CLI::App& runs, Context& context) {
   removed.footer(examples({"widebench runs delete 3 4"}));
   auto& pruned =
       add(runs, context, options, "prune", "Delete all but the newest runs; pinned ones stay", prune);
-  pruned.add_option("--keep", options->keep, "How many to keep")->required()->check(between(0, 1'000'000));
+  pruned.add_option("--keep", options->keep, "How many to keep beside those that are pinned")
+      ->required()
+      ->check(between(0, 1'000'000));
   pruned.footer(examples({"widebench runs prune --keep 100"}));
 }
 

@@ -112,7 +112,9 @@ void add_window_options(CLI::App& command, WindowRequest& request) {
   command.add_option("--window-size", request.size, "Pixels of the window (default 1280x800)")
       ->type_name("WxH")
       ->group(kWindowGroup);
-  command.add_option("--open", request.panel, "Panel to bring to the front: models, graph, strategies, …")
+  command
+      .add_option("--open", request.panel,
+                  "Panel to bring to the front: models, graph, strategies, …; another word lists them")
       ->type_name("PANEL")
       ->group(kWindowGroup);
   command.add_option("--theme", request.theme, "dark or light")

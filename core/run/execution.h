@@ -34,7 +34,8 @@ struct Schedule {
   /// How often a program of its own ends in a pass before the next ones can begin.
   std::int64_t turns(std::int64_t members) const;
 };
-/// "8 members at once", "2 programs of 4 members, 2 at a time", "8 members one at a time".
+/// "8 members at once", "8 members in 2 programs of 4, 2 at a time on a thread each", "8 members one after
+/// the other".
 std::string describe(const Schedule& schedule, std::int64_t members, at::Device device = at::kCPU);
 
 /// What an execution gives of one output of the graph.

@@ -22,7 +22,7 @@ struct PlanNode {
 
 struct Plan {
   std::string text;      ///< the graph with strategy, layouts and costs beside each node
-  std::string schedule;  ///< "8 members at once", "2 programs of 4 members, …"
+  std::string schedule;  ///< "8 members at once", "8 members in 2 programs of 4, …"
   std::vector<PlanNode> nodes;
   /// Why the times that it was chosen by say little, so that another plan may be faster: what else worked on
   /// the machine when some of them were taken. Empty: nothing. A last line of `text` says it, too.

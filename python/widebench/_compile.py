@@ -64,7 +64,8 @@ def compile(models: Iterable[torch.nn.Module] | torch.nn.Module, example_args: t
     ------
     Error
         ``stage`` is ``"usage"``, ``"export"`` (torch.export refuses a model), ``"load"`` (a member is of another
-        architecture; ``place`` is its name), ``"capture"``, ``"plan"`` or ``"prove"``.
+        architecture; ``place`` is its name), ``"run"`` (the example does not fit), ``"capture"``, ``"widen"``, ``"plan"``
+        or ``"prove"``.
 
     Notes
     -----

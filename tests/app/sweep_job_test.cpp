@@ -39,5 +39,18 @@ TEST(Settle, ThreadsAreStreamsAndAGraphOnAGpu) {
   EXPECT_EQ(settled({.device = "cpu"}, engine_with_gpu()).rivals, (Rivals{"eager", "threads"}));
 }
 
+TEST(Settle, RivalsOfAGpuAreRefusedOnTheCpuBeforeAnythingIsMeasured) {
+  for (const std::string rival : {"streams", "graph", "python_streams", "python_graph"}) {
+    try {
+      settled({.device = "auto", .rivals = {"eager", rival}}, fake_engine());
+      ADD_FAILURE() << rival;
+    } catch (const Error& error) {
+      EXPECT_STREQ(
+          error.what(),
+          ("the rival " + rival + " runs on a GPU only; leave it out, or give --device cuda").c_str());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wide::test
