@@ -38,15 +38,22 @@ std::int64_t store_again(results::Store& store, const results::Imported& fresh, 
   return id;
 }
 
-void append_summary(const std::string& path, const std::string& text) {
+}  // namespace
+
+std::string summary_file(const GatingOptions& options) {
+  const char* github = std::getenv("GITHUB_STEP_SUMMARY");
+  return !options.summary.empty() ? options.summary : github == nullptr ? "" : github;
+}
+
+void append_summary(const GatingOptions& options, const results::GateOutcome& outcome) {
+  const auto path = summary_file(options);
+  if (path.empty()) return;
   std::ofstream file(path, std::ios::app | std::ios::binary);
-  file << text << '\n';
+  file << markdown(outcome) << '\n';
   file.flush();
   if (!file)
     throw Error("report", path + ": the summary cannot be written; check folder, permissions and free space");
 }
-
-}  // namespace
 
 void add_gating_options(CLI::App& command, GatingOptions& options) {
   constexpr const char* kGroup = "Gate";
@@ -75,7 +82,7 @@ void add_gating_options(CLI::App& command, GatingOptions& options) {
   with_baseline(command
                     .add_option("--baseline-program", options.baseline_program,
                                 "The baseline's own widebench: measures alerts in turns with this one")
-                    ->check(CLI::ExistingFile)
+                    ->check(program())
                     ->type_name("FILE"));
   with_baseline(
       command.add_flag("--fail-inconclusive", options.fail_inconclusive, "Undecided cases end with code 4"));
@@ -105,11 +112,26 @@ std::optional<results::Side> read_baseline(const std::filesystem::path& database
 }
 
 // Plans by times that are taken anew: a bad one in the cost book is no fault of the program. What is measured
-// then does not count: in a process that has just planned, rivals take other times. False: stopped.
-bool plan_anew(const std::vector<presets::CaseSpec>& specs, const results::RunRecord& facts,
-               app::Measurer measurer) {
+// then does not count: in a process that has just planned, rivals take other times. The cases that did not
+// pass; nothing: stopped.
+std::optional<std::vector<results::CaseRecord>> plan_anew(const std::vector<presets::CaseSpec>& specs,
+                                                          const results::RunRecord& facts,
+                                                          app::Measurer measurer) {
   measurer.options.worker.push_back("--anew");
-  return app::measure_once(specs, facts, measurer).has_value();
+  auto planned = app::measure_once(specs, facts, measurer);
+  if (!planned) return std::nullopt;
+  std::erase_if(planned->cases, [](const auto& record) {
+    return record.verdict == results::Verdict::kPass || record.verdict == results::Verdict::kSkipped;
+  });
+  return std::move(planned->cases);
+}
+
+// These stand in place of what came of them afterwards.
+void put(const std::vector<results::CaseRecord>& records, results::Imported& run) {
+  for (const auto& record : records) {
+    const auto same = std::ranges::find(run.cases, record.key, &results::CaseRecord::key);
+    if (same != run.cases.end()) *same = record;
+  }
 }
 
 results::GateOutcome run_gate(Context& context, const GatingOptions& options, const results::Side& baseline,
@@ -125,7 +147,9 @@ results::GateOutcome run_gate(Context& context, const GatingOptions& options, co
     app::Measurer other = own;
     other.program = options.baseline_program;
     const auto facts = measured.runs.front().run;
-    if (repeat == 0 && !plan_anew(specs, facts, own)) return std::nullopt;
+    std::optional<std::vector<results::CaseRecord>> troubles{std::in_place};
+    if (repeat == 0) troubles = plan_anew(specs, facts, own);
+    if (!troubles) return std::nullopt;
     results::Fresh fresh;
     for (int turn = 0; turn < 2; ++turn) {
       const bool is_own = (turn + repeat) % 2 == 0;
@@ -135,6 +159,7 @@ results::GateOutcome run_gate(Context& context, const GatingOptions& options, co
       if (!result) return std::nullopt;
       if (is_own) {
         fresh.run = std::move(*result);
+        put(*troubles, fresh.run);
         store_again(store, fresh.run, run, "alerts");
       } else {
         fresh.baseline = std::move(*result);
@@ -144,9 +169,6 @@ results::GateOutcome run_gate(Context& context, const GatingOptions& options, co
   };
   auto outcome = results::gate(baseline, measured, gate_options(options), again);
   context.human() << '\n' << text(outcome) << std::flush;
-  const char* github = std::getenv("GITHUB_STEP_SUMMARY");
-  const std::string summary = !options.summary.empty() ? options.summary : github == nullptr ? "" : github;
-  if (!summary.empty()) append_summary(summary, markdown(outcome));
   return outcome;
 }
 

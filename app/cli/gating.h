@@ -29,10 +29,14 @@ std::optional<results::Side> read_baseline(const std::filesystem::path& database
                                            const GatingOptions& options, const app::SweepJob& job,
                                            const app::Engine& engine);
 
-/// Decides on the run that was just stored: measures alerts again (as runs of their own, stored), prints,
-/// writes the summary.
+/// Decides on the run that was just stored: measures alerts again (as runs of their own, stored), prints.
 results::GateOutcome run_gate(Context& context, const GatingOptions& options, const results::Side& baseline,
                               const app::SweepJob& job, results::Store& store, std::int64_t run);
+
+/// Where the verdict is appended as Markdown; empty: nowhere.
+std::string summary_file(const GatingOptions& options);
+/// Throws wide::Error where that cannot be.
+void append_summary(const GatingOptions& options, const results::GateOutcome& outcome);
 
 /// Measures the unsteady cases of these runs of the job again, `most` times in all (see Note [Baselines]), as
 /// stored runs under the last one, until a case computes wrong numbers. Their ids; nothing: stopped.

@@ -162,9 +162,13 @@ int stopped(Context& context, const MeasuringOptions& options, const results::St
                             ? ""
                             : " --db " + results::printable(results::shell_word(options.database), 4096);
   context.err
-      << fmt::format(
-             "stopped; run {} keeps its {} finished cases, `widebench runs resume {}{}` measures the rest\n",
-             run, store.finished_cases(run).size(), run, database)
+      << (store.run(run).status == results::RunStatus::kDone
+              ? fmt::format("stopped; run {} is whole, but its gate or baseline is not decided: give the "
+                            "command once more\n",
+                            run)
+              : fmt::format("stopped; run {} keeps its {} finished cases, `widebench runs resume {}{}` "
+                            "measures the rest\n",
+                            run, store.finished_cases(run).size(), run, database))
       << std::flush;
   return app::kExitSignal + signal;
 }
@@ -281,6 +285,7 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
   if (job.specs.empty())
     throw app::CannotMeasure("preset", "no case is left to measure; name other subjects");
   if (options.report != "-") check_place("report", options.report);
+  if (!options.gating.baseline.empty()) check_place("report", summary_file(options.gating));
   check_repeats(options);
   check_python_rivals(job.specs);
   const auto path = database_path(options.database);
@@ -313,7 +318,14 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
   const auto decided = run_gate(context, options.gating, *baseline, job, store, runs.back());
   if (decided.verdict == results::GateVerdict::kStopped)
     return stopped(context, options, store, runs.back(), signals.signal());
-  return gated_exit_code(code, decided, options.gating);
+  code = gated_exit_code(code, decided, options.gating);
+  try {
+    append_summary(options.gating, decided);
+  } catch (const Error& error) {
+    if (code == app::kExitDone) throw;
+    context.log(LogLevel::kError, error.what());  // the verdict is worth more
+  }
+  return code;
 }
 
 }  // namespace wide::cli

@@ -12,11 +12,11 @@ namespace wide::cli {
 void add_side_by_side_options(CLI::App& command, SideBySideOptions& options) {
   auto* again = command.get_option("--re-measure");
   command.add_option("--program-a", options.first_program, "The widebench that measures the first run")
-      ->check(CLI::ExistingFile)
+      ->check(program())
       ->needs(again)
       ->type_name("FILE");
   command.add_option("--program-b", options.second_program, "The widebench that measures the second run")
-      ->check(CLI::ExistingFile)
+      ->check(program())
       ->needs(again)
       ->type_name("FILE");
   command.add_option("--repeats", options.repeats, "How often each is measured; default 4")

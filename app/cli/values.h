@@ -1,8 +1,11 @@
 #pragma once
 // Values on the command line that look right to the parser, but are not.
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <filesystem>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -34,6 +37,18 @@ CLI::Validator between(Number low, Number high) {
             return range(text);
           },
           range.get_description()};
+}
+
+/// A file that can be started.
+inline CLI::Validator program() {
+  return {
+      [](std::string& file) {
+        if (auto fault = CLI::ExistingFile(file); !fault.empty()) return fault;
+        std::error_code none;
+        const bool starts = std::filesystem::is_regular_file(file, none) && ::access(file.c_str(), X_OK) == 0;
+        return starts ? std::string() : file + " cannot be executed; make it so (chmod +x), or name another";
+      },
+      ""};
 }
 
 /// A finite number in decimal.

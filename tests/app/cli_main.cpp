@@ -10,9 +10,10 @@
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "worker") {
-    const char* bad_plan = std::getenv("FAKE_PLAN");
-    if (bad_plan != nullptr && argc > 2 && std::string_view(argv[2]) == "--anew")
-      std::filesystem::remove(bad_plan);
+    if (argc > 2 && std::string_view(argv[2]) == "--anew") {
+      if (const char* bad_plan = std::getenv("FAKE_PLAN")) std::filesystem::remove(bad_plan);
+      if (std::getenv("FAKE_PLANNING_DIES") != nullptr) std::_Exit(1);
+    }
     return wide::presets::run_worker(wide::test::fake_measure);
   }
   testing::InitGoogleTest(&argc, argv);

@@ -31,6 +31,7 @@ class HistoryCli : public CliFixture {
     ::unsetenv("FAKE_SLOW");
     ::unsetenv("FAKE_UNSTEADY");
     ::unsetenv("FAKE_AGAIN");
+    ::unsetenv("FAKE_PLANNING_DIES");
     ::unsetenv("FAKE_PLAN");
     ::unsetenv("FAKE_SEEN");
     ::unsetenv("GITHUB_STEP_SUMMARY");
@@ -95,6 +96,39 @@ TEST_F(HistoryCli, ABadPlanThatIsKeptIsNoRegression) {
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("10 alerts are measured again"));
   EXPECT_THAT(ran.out, AllOf(HasSubstr("gate: passed"), HasSubstr(" 0 slower")));
+}
+
+TEST_F(HistoryCli, WhatDiesWhilePlannedAnewCouldNotBeMeasuredAgain) {
+  ASSERT_EQ(sweep({"--repeat", "3", "--save-baseline", "main"}).code, 0);
+  std::ofstream(path("costs.tsv")) << "a bad time\n";
+  ::setenv("FAKE_PLAN", path("costs.tsv").c_str(), 1);
+  ::setenv("FAKE_SLOW", "1.2", 1);
+  ::setenv("FAKE_PLANNING_DIES", "1", 1);
+  const auto ran = sweep({"--baseline", "main"});
+  EXPECT_EQ(ran.code, 3) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("BROKEN"), HasSubstr("10 not measured again")));
+}
+
+TEST_F(HistoryCli, ASummaryThatCannotBeWrittenHidesNoVerdict) {
+  ASSERT_EQ(sweep({"--repeat", "3", "--save-baseline", "main"}).code, 0);
+  const auto early = sweep({"--baseline", "main", "--summary", path("nowhere/s.md")});
+  EXPECT_EQ(early.code, 2);
+  EXPECT_EQ(early.out, "") << "before anything is measured";
+  EXPECT_EQ(sweep({"--baseline", "main", "--summary", "/dev/full"}).code, 2);
+  ::setenv("FAKE_SLOW", "1.2", 1);
+  const auto ran = sweep({"--baseline", "main", "--summary", "/dev/full"});
+  EXPECT_EQ(ran.code, 1) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("the summary cannot be written"));
+}
+
+TEST_F(HistoryCli, AProgramThatCannotBeStartedIsNoBaselineProgram) {
+  ASSERT_EQ(sweep({"--save-baseline", "main"}).code, 0);
+  std::ofstream(path("old")) << "no program\n";
+  for (const auto& file : {path("old"), path("r.db"), std::string("/dev/null")}) {
+    const auto ran = sweep({"--baseline", "main", "--baseline-program", file});
+    EXPECT_EQ(ran.code, 2) << file;
+    EXPECT_THAT(ran.err, HasSubstr("cannot be executed; make it so (chmod +x), or name another"));
+  }
 }
 
 TEST_F(HistoryCli, ABaselineMeasuresItsUnsteadyCasesAgain) {
