@@ -88,12 +88,25 @@ def _export(module, args, kwargs, dynamic_shapes, place):
         if unsaved := re.match(r"Failed serializing node (\w+) in graph", lines[0]):
             raise Error("export", f"{place}: torch.export can trace the model's operator '{unsaved[1]}', but cannot save it; write it in other "
                                   "operators (flex_attention as scaled_dot_product_attention)", place) from error
-        kinds = ("dataclass", "pytree", "serialized_type_name")
-        advice = ("register the class with torch.export.register_dataclass(…, serialized_type_name=\"a name\")"
-                  if any(kind in str(error) for kind in kinds) else "see torch.export's notes on what it can trace")
-        if "namedtuple" in str(error):
-            advice = "return a tuple, a dict or a registered dataclass in place of a named tuple"
-        raise Error("export", f"{place}: torch.export refuses the model ({lines[0].strip()}); {advice}", place) from error
+        why = lines[0].split(" See http")[0].strip()
+        raise Error("export", f"{place}: torch.export refuses the model ({why}){_line_of_code(str(error))}; {_advice(str(error))}", place) from error
+
+
+def _line_of_code(text):
+    """Where in the model, of what torch.export says over many lines."""
+    found = re.findall(r"# File: (\S+:\d+) in \S+, code: (.*)", text)
+    return f" at {found[-1][0]}: {found[-1][1].strip()}" if found else ""
+
+
+def _advice(text):
+    if "namedtuple" in text:
+        return "return a tuple, a dict or a registered dataclass in place of a named tuple"
+    if any(kind in text for kind in ("dataclass", "pytree", "serialized_type_name")):
+        return ("return tensors in tuples, lists or dicts (models of transformers: use_cache=False), or register a dataclass with "
+                "torch.export.register_dataclass(…, serialized_type_name=\"a name\")")
+    if "data-dependent" in text:
+        return "what is computed may not hang on numbers in tensors; checks of arguments, as torch.distributions makes them, go with validate_args=False"
+    return "see torch.export's notes on what it can trace"
 
 
 def _interrupt(error):
@@ -140,6 +153,8 @@ def _found(program, names):
 def _saved(program):
     # Weights are given by reference, and a broadcast of one number stands for each in the file.
     program._state_dict = {name: _thin(tensor) for name, tensor in program.state_dict.items()}
+    # An attribute of a tensor, as torch.export gives them where sizes may change, would be a class of its own in the file.
+    program._example_inputs = pytree.tree_map_only(torch.Tensor, torch.Tensor.detach, program.example_inputs)
     file = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

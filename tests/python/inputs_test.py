@@ -1,11 +1,21 @@
 """What a wide model is called with."""
 import tempfile
 import unittest
+import warnings
 
 from support import close, torch, widebench
 
 
 class Inputs(unittest.TestCase):
+    def test_examples_with_attributes_warn_of_nothing(self):
+        members, x = [torch.nn.Linear(4, 3).eval() for _ in range(2)], torch.randn(5, 4)
+        x.note = "as torch.export gives them where sizes may change"
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            widebench.compile(members, x, config="fast")
+            wide = widebench.compile(members, torch.randn(5, 4), config="fast", dynamic_shapes=({0: torch.export.Dim.DYNAMIC},))
+        close(self, wide(x[:2])[1], members[1](x[:2]).detach())
+
     def test_dicts_in_another_order(self):
         class Takes(torch.nn.Module):
             def forward(self, pair, *, scale, shift):

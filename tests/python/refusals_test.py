@@ -113,6 +113,17 @@ class Refusals(unittest.TestCase):
                 ("k='a'", reduce.topk, y, "a"), ("0 to 1", reduce.quantiles, y, [0.5, 2]), ("0 to 1", reduce.quantiles, y, None)]:
             self.refused("usage", [words], reducer, *arguments)
 
+    def test_a_class_of_ones_own_among_the_outputs(self):
+        class Own:
+            pass
+
+        class Gives(torch.nn.Module):
+            def forward(self, x):
+                return x, Own()
+
+        with self.assertRaisesRegex(widebench.Error, "use_cache=False.*or register a dataclass with"):
+            widebench.compile([Gives(), Gives()], torch.randn(2, 3), config="fast")
+
     def test_what_export_cannot_save(self):
         from torch.nn.attention.flex_attention import flex_attention
 
