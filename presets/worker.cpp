@@ -53,18 +53,17 @@ bool send(const std::string& text) {
   return true;
 }
 
-// libtorch reports a failed allocation as an error like any other: its words tell.
-bool tells_of_memory(std::string_view message) {
-  return message.find("can't allocate memory") != message.npos ||
-         message.find("out of memory") != message.npos;
-}
-
 void set_failure(results::CaseRecord& record, std::string_view message) {
   record.verdict = tells_of_memory(message) ? results::Verdict::kOom : results::Verdict::kError;
   record.reason = message.substr(0, message.find('\n'));
 }
 
 }  // namespace
+
+bool tells_of_memory(std::string_view message) {
+  return message.find("can't allocate memory") != message.npos ||
+         message.find("out of memory") != message.npos || message.find("bad_alloc") != message.npos;
+}
 
 int run_worker(const std::function<void(const CaseSpec&, results::CaseRecord&)>& measure) try {
   const auto spec = receive_case();

@@ -230,6 +230,13 @@ void migrate(SQLite::Database& db, const fs::path& path, std::span<const Migrati
   apply(db, path, known);
 }
 
+/// SQLite calls it an error of the disk where its shared memory, 32 KiB, has no room.
+bool is_on_full_disk(const fs::path& path) {
+  std::error_code failed;
+  const auto space = fs::space(fs::absolute(path).parent_path(), failed);
+  return !failed && space.available < (64 << 10);
+}
+
 /// "file:" URI of a path, for the immutable flag.
 std::string immutable_uri(const fs::path& path) {
   static constexpr std::string_view kHex = "0123456789ABCDEF";
@@ -270,11 +277,14 @@ SQLite::Database open_read_only(const fs::path& path, OpenMode mode, std::span<c
   try {
     return checked(SQLite::Database(fs::absolute(path).string(), flags, kBusyMs));
   } catch (const SQLite::Exception& error) {
-    // A WAL file in a folder we cannot write to: without pending pages it can be read as it lies.
+    // A WAL file in a folder we cannot write to, or on a full disk, where what processes share has no room:
+    // without pending pages it can be read as it lies.
     const int code = error.getErrorCode();
     std::error_code none;
     const auto pending = fs::file_size(path.string() + "-wal", none);
-    if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || (!none && pending > 0)) throw;
+    const bool cannot_write =
+        code == SQLITE_CANTOPEN || code == SQLITE_READONLY || (code == SQLITE_IOERR && is_on_full_disk(path));
+    if (!cannot_write || (!none && pending > 0)) throw;
     return checked(SQLite::Database(immutable_uri(path), flags | SQLite::OPEN_URI, kBusyMs));
   }
 }
@@ -364,7 +374,8 @@ SQLite::Database open_database(const fs::path& path, OpenMode mode, std::int64_t
 
 std::string explain(const fs::path& path, const SQLite::Exception& error) {
   const std::string file = path.string() + ": ";
-  switch (error.getErrorCode()) {
+  const int code = error.getErrorCode();
+  switch (code == SQLITE_IOERR && is_on_full_disk(path) ? SQLITE_FULL : code) {
     case SQLITE_FULL:
       return file +
              "the disk is full or the database has reached its size limit; what was stored before is safe: "

@@ -11,6 +11,7 @@
 
 #include "app/cli/sweep_command.h"
 #include "app/exit_code.h"
+#include "presets/worker.h"
 #include "results/escape.h"
 #include "results/table.h"
 
@@ -88,6 +89,16 @@ void keep_standard_streams() {
   }
 }
 
+// As libtorch says it.
+std::string wanted(std::string_view message) {
+  constexpr std::string_view kBefore = "tried to allocate ";
+  const auto begin = message.find(kBefore);
+  if (begin == message.npos) return "";
+  const auto number = message.substr(begin + kBefore.size());
+  const auto digits = number.substr(0, number.find_first_not_of("0123456789"));
+  return " (" + std::string(digits) + " bytes at once were wanted)";
+}
+
 int act(Context& context) try { return context.action(); } catch (const app::CannotMeasure& error) {
   report(context, error.stage(), error.what());
   return app::kExitCannotMeasure;
@@ -95,6 +106,11 @@ int act(Context& context) try { return context.action(); } catch (const app::Can
   report(context, error.stage(), error.what());
   return app::kExitUsage;
 } catch (const std::exception& error) {
+  if (presets::tells_of_memory(error.what())) {
+    report(context, "memory",
+           "memory ran out" + wanted(error.what()) + "; take fewer members or smaller sizes");
+    return app::kExitCannotMeasure;
+  }
   report(context, "internal",
          std::string("internal error: ") + error.what() +
              "; this is a bug of widebench, please report it with the command");

@@ -1,10 +1,33 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 #include "app/cli/cli.h"
 #include "app/cli/commands.h"
+#include "app/exit_code.h"
 #include "app/model_bench.h"
 #include "core/run/tensor_memory.h"
+
+namespace {
+
+// Before libraries set themselves up: MKL, in libtorch, ends the process where there is no working directory,
+// in words that say nothing of it.
+void refuse_deleted_folder() {
+  char folder[PATH_MAX];
+  if (::getcwd(folder, sizeof folder) != nullptr || errno != ENOENT) return;
+  constexpr std::string_view kText =
+      "error: the working directory was deleted; change to one that is there\n";
+  if (::write(STDERR_FILENO, kText.data(), kText.size()) < 0) ::_exit(wide::app::kExitUsage);
+  ::_exit(wide::app::kExitUsage);
+}
+
+[[gnu::section(".preinit_array"), gnu::used]] void (*const first)() = &refuse_deleted_folder;
+
+}  // namespace
 
 int main(int argc, char** argv) {
   wide::use_tensor_memory();  // before any tensor is made

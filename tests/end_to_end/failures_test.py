@@ -5,6 +5,7 @@ usage: failures_test.py WIDEBENCH
 import json
 import os
 import pathlib
+import resource
 import signal
 import struct
 import subprocess
@@ -264,6 +265,40 @@ class Files(Case):
                               timeout=60, check=False)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
         self.assertIn("wide.group: /bin/false failed", done.stderr)
+
+    def test_memory_that_runs_out_is_no_bug(self):
+        done = subprocess.run([WIDEBENCH, "export", "mlp", "-n", "1", "-o", self.results / "much", "--size", "batch=999999999"], capture_output=True,
+                              text=True, timeout=60, check=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 33, 1 << 33)))
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1), done.stderr)
+        self.assertRegex(done.stderr, r"memory ran out \(\d+ bytes at once were wanted\); take fewer members or smaller sizes")
+
+    def test_a_deleted_working_directory_is_said(self):
+        gone = self.folder / "gone"
+        gone.mkdir()
+        done = subprocess.run(["/bin/sh", "-c", 'rmdir "$PWD"; exec "$0" --version', WIDEBENCH], cwd=gone, capture_output=True, text=True, timeout=60,
+                              check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, "error: the working directory was deleted; change to one that is there\n")
+
+    def test_the_history_on_a_full_disk_can_be_read(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("no file system may be mounted here")
+        self.addCleanup(subprocess.run, ["umount", disk], check=False)
+
+        def runs(*arguments):
+            return subprocess.run([WIDEBENCH, *arguments, "--db", disk / "r.db"], capture_output=True, text=True, timeout=60, check=False)
+        runs("benchmark", "mlp", "-n", "2", "-p", "ci", "--rivals", "eager", "--quiet")
+        with open(disk / "fill", "wb", buffering=0) as fill, self.assertRaises(OSError):
+            while True:
+                fill.write(bytes(4096))
+        listed = runs("runs", "list")
+        self.assertEqual((listed.returncode, listed.stderr), (0, ""))
+        self.assertIn("mlp", listed.stdout)
+        deleted = runs("runs", "delete", "1")
+        self.assertEqual(deleted.returncode, 2)
+        self.assertIn("the disk is full", deleted.stderr)
 
     def test_a_pipe_is_no_file(self):
         pipe = self.folder / "pipe"
