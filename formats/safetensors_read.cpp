@@ -104,15 +104,36 @@ SafetensorsHeader header_of(const OpenFile& file) {
 
 }  // namespace
 
+namespace {
+
+// Files that are taken for one: each begins in its own way.
+std::string instead_of_safetensors(Bytes first) {
+  const auto begins = [&](std::string_view text) {
+    return std::ranges::equal(text, first.first(text.size()),
+                              [](char c, std::byte b) { return std::byte(c) == b; });
+  };
+  if (begins("PK") || begins("\x80\x02"))
+    return "is a checkpoint of torch.save, no safetensors file; write its tensors by "
+           "safetensors.torch.save_file";
+  if (begins("{"))
+    return "is JSON, no safetensors file; of a checkpoint in several files give one file with all its "
+           "tensors";
+  return "";
+}
+
+}  // namespace
+
 std::uint64_t safetensors_header_length(Bytes first, std::uint64_t size) {
   if (size == 0) throw Fault("is empty; give a safetensors file");
   if (size < 8 || first.size() < 8)
     throw Fault("is too short for a safetensors file (truncated?); copy or save it again");
   std::uint64_t length = 0;
   for (std::size_t i = 0; i < 8; ++i) length |= std::to_integer<std::uint64_t>(first[i]) << (8 * i);
-  if (length > kLongestSafetensorsHeader)
+  if (length > kLongestSafetensorsHeader) {
+    if (const auto other = instead_of_safetensors(first); !other.empty()) throw Fault(other);
     throw Fault("header length " + std::to_string(length) +
                 " is beyond the limit of 100000000; not a safetensors file, or a damaged one: save it again");
+  }
   if (length > size - 8)
     throw Fault("header length " + std::to_string(length) + " reaches beyond the file of " +
                 std::to_string(size) + " bytes (truncated?); copy or save it again");

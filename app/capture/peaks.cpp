@@ -231,6 +231,8 @@ profiler::Peaks stored_peaks(const ComputeDevice& device, KeptPeaks wanted) {
   const auto threads = device.device.is_cpu() ? at::get_num_threads() : 1;
   const auto peaks = peaks_in_peace([&] { return measure_peaks(device); }, load, threads);
   try {
+    if (std::filesystem::exists(file) && !std::filesystem::is_regular_file(file))
+      return peaks;  // a pipe waits
     std::filesystem::create_directories(file.parent_path());
     const auto text = profiler::to_text(peaks);
     formats::replace_file(file, std::array{std::as_bytes(std::span(text))});

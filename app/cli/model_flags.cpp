@@ -43,6 +43,7 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool required) 
                   "four times\n"
                   "PyTorch's, as Winograd's on tiles of 4x4); where none is named " +
                       options.usual_mode + ", of a bundle its own")
+      ->check(CLI::IsMember(presets::kModes))
       ->type_name("MODE");
   command
       .add_option("--seed", options.seed,
