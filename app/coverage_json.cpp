@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "results/counted.h"
+
 namespace wide::app {
 
 nlohmann::json to_json(const Coverage& coverage) {
@@ -16,10 +18,10 @@ nlohmann::json to_json(const Coverage& coverage) {
 }
 
 std::string describe(const Coverage& coverage, std::int64_t members) {
-  auto text = fmt::format(
-      "{} members: {} operations wide, {} sequential, {} shared; {} layout conversions ({} copies)\n",
-      members, coverage.nodes - coverage.sequential, coverage.sequential, coverage.shared,
-      coverage.conversions, coverage.copies);
+  auto text =
+      fmt::format("{}: {} operations wide, {} sequential, {} shared; {} layout conversions ({} copies)\n",
+                  results::counted(members, "member"), coverage.nodes - coverage.sequential,
+                  coverage.sequential, coverage.shared, coverage.conversions, coverage.copies);
   for (const auto& [op, count] : coverage.sequential_ops)
     text += fmt::format("  sequential: {} x{}\n", op, count);
   return text;

@@ -7,6 +7,7 @@
 
 #include "app/exit_code.h"
 #include "profiler/random.h"
+#include "results/counted.h"
 #include "results/reliability.h"
 
 namespace wide::app {
@@ -113,10 +114,11 @@ std::string text(const Headline& headline) {
     const auto& effects = headline.against_best_rival;
     lines = fmt::format(
         "speed-up over N eager runs: {}\nspeed-up over the best rival: {}\n"
-        "  (geometric means over {} cases with the 95 % interval of their measuring error)\n"
+        "  (geometric means over {} with the 95 % interval of their measuring error)\n"
         "against the best rival: {} faster, {} same, {} slower, {} inconclusive\n",
-        factor(headline.over_eager), factor(headline.over_best_rival), headline.measured,
-        count(effects, Effect::kFaster), count(effects, Effect::kSame), count(effects, Effect::kSlower),
+        factor(headline.over_eager), factor(headline.over_best_rival),
+        results::counted(headline.measured, "case"), count(effects, Effect::kFaster),
+        count(effects, Effect::kSame), count(effects, Effect::kSlower),
         count(effects, Effect::kInconclusive));
     if (headline.by_width.known()) {
       lines += fmt::format("gain by width, over the members apart with the same kernels: {}\n",
@@ -127,17 +129,17 @@ std::string text(const Headline& headline) {
   }
   if (headline.disturbed > 0) {
     lines += fmt::format(
-        "{} passed cases were disturbed by other work or show no more than noise, and are left out of the "
-        "means: measure them again on a quieter machine\n",
-        headline.disturbed);
+        "left out of the means: {} that passed beside other work or show no more than noise; measure again "
+        "on "
+        "a quieter machine\n",
+        results::counted(headline.disturbed, "case"));
   }
   const int without = count(headline.verdicts, Verdict::kPass) - headline.measured - headline.disturbed;
   if (without > 0) {
     lines += fmt::format(
-        "{} passed cases had too few rounds for an interval, or no eager runs beside them, and are left out "
-        "of the "
-        "means\n",
-        without);
+        "left out of the means: {} that passed with too few rounds for an interval, or no eager runs "
+        "beside\n",
+        results::counted(without, "case"));
   }
   return lines;
 }

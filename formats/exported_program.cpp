@@ -168,7 +168,8 @@ void verify_members(const Archive& archive, ExportedProgram& program) {
   }
   if (unverified > 0)
     program.warnings.push_back(std::to_string(unverified) +
-                               " members have no checksum: damage to them goes unseen");
+                               (unverified == 1 ? " member has" : " members have") +
+                               " no checksum: damage goes unseen");
 }
 
 ExportedProgram parse(std::vector<std::byte> file) {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "results/compare.h"
+#include "results/counted.h"
 #include "results/escape.h"
 #include "results/json_fields.h"
 #include "results/markdown.h"
@@ -88,8 +89,7 @@ bool is_shown(const CaseChange& change, bool all) {
 }
 
 std::string totals(const Comparison& comparison) {
-  const std::size_t cases = comparison.cases.size();
-  std::string text = std::to_string(cases) + (cases == 1 ? " case compared" : " cases compared");
+  std::string text = counted(comparison.cases.size(), "case") + " compared";
   const char* separator = ": ";
   for (const auto& [change, count] : comparison.counts) {
     text.append(separator).append(std::to_string(count)).append(" ").append(name(change));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "formats/error.h"
+#include "results/counted.h"
 #include "results/markdown.h"
 #include "results/table.h"
 
@@ -235,10 +236,10 @@ std::vector<std::string> sorted(const std::set<std::string>& keys) {
 
 std::string headline(const GateOutcome& outcome) {
   std::string text = "gate: " + std::string(name(outcome.verdict)) + ": ";
-  text += std::to_string(outcome.first_look.cases.size()) + " cases, " +
-          std::to_string(outcome.alerts.size()) + " measured again, " +
-          std::to_string(outcome.slower.size()) + " slower, " + std::to_string(outcome.missing.size()) +
-          " missing, " + std::to_string(outcome.open.size()) + " undecided";
+  text += counted(outcome.first_look.cases.size(), "case") + ", " + std::to_string(outcome.alerts.size()) +
+          " measured again, " + std::to_string(outcome.slower.size()) + " slower, " +
+          std::to_string(outcome.missing.size()) + " missing, " + std::to_string(outcome.open.size()) +
+          " undecided";
   if (!outcome.wrong.empty()) text += ", " + std::to_string(outcome.wrong.size()) + " with wrong numbers";
   if (!outcome.broken.empty()) text += ", " + std::to_string(outcome.broken.size()) + " not measured again";
   return text;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <system_error>
 
+#include "results/counted.h"
 #include "results/database.h"
 #include "results/store.h"
 #include "results/store_connection.h"
@@ -58,8 +59,8 @@ std::string more_than(const Contents& backup, const fs::path& target) {
     cases += std::max<std::int64_t>(0, count - known);
   }
   if (runs == 0 && cases == 0) return "";
-  std::string text = "it is whole and holds " + std::to_string(runs);
-  return text.append(" runs and ").append(std::to_string(cases)).append(" cases that the backup has not");
+  return "it is whole and holds " + counted(runs, "run") + " and " + counted(cases, "case") +
+         " that the backup has not";
 }
 
 bool has_damaged_rows(const fs::path& target) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "profiler/statistics.h"
+#include "results/counted.h"
 #include "results/grid.h"
 #include "results/json_fields.h"
 #include "results/reliability.h"
@@ -103,7 +104,7 @@ std::string failures(const std::vector<CaseRecord>& cases) {
 std::string totals_line(const std::vector<CaseRecord>& cases) {
   std::map<Verdict, int> counts;
   for (const CaseRecord& record : cases) ++counts[record.verdict];
-  std::string text = std::to_string(cases.size()) + (cases.size() == 1 ? " case" : " cases");
+  std::string text = counted(cases.size(), "case");
   const char* separator = ": ";
   for (const auto& [verdict, count] : counts) {
     text += separator + std::to_string(count) + " " + std::string(name(verdict));

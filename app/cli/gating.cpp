@@ -126,6 +126,19 @@ std::optional<std::vector<results::CaseRecord>> plan_anew(const std::vector<pres
   return std::move(planned->cases);
 }
 
+// It may be no widebench, or one that cannot run here; each case would be tried as often as an alert may be.
+void check_baseline_program(const std::string& program, const results::Imported& theirs,
+                            const results::Imported& ours) {
+  const auto passed = [](const auto& record) { return record.verdict == results::Verdict::kPass; };
+  if (theirs.cases.empty() || std::ranges::any_of(theirs.cases, passed) ||
+      std::ranges::none_of(ours.cases, passed))
+    return;
+  throw app::CannotMeasure("gate", results::printable(program, 4096) +
+                                       ": --baseline-program measured no case that this program measured (" +
+                                       results::printable(theirs.cases.front().reason, 200) +
+                                       "); give the widebench that measured the baseline");
+}
+
 // These stand in place of what came of them afterwards.
 void put(const std::vector<results::CaseRecord>& records, results::Imported& run) {
   for (const auto& record : records) {
@@ -162,6 +175,7 @@ results::GateOutcome run_gate(Context& context, const GatingOptions& options, co
         put(*troubles, fresh.run);
         store_again(store, fresh.run, run, "alerts");
       } else {
+        if (repeat == 0) check_baseline_program(other.program, *result, fresh.run);
         fresh.baseline = std::move(*result);
       }
     }

@@ -21,7 +21,7 @@ void refuse_deleted_folder() {
   if (::getcwd(folder, sizeof folder) != nullptr || errno != ENOENT) return;
   constexpr std::string_view kText =
       "error: the working directory was deleted; change to one that is there\n";
-  if (::write(STDERR_FILENO, kText.data(), kText.size()) < 0) ::_exit(wide::app::kExitUsage);
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kText.data(), kText.size());
   ::_exit(wide::app::kExitUsage);
 }
 

@@ -19,6 +19,7 @@
 #include "formats/fault.h"
 #include "formats/file.h"
 #include "formats/packed.h"
+#include "results/counted.h"
 #include "results/table.h"
 
 namespace wide::cli {
@@ -135,10 +136,11 @@ int run(const Context& context, const PackArguments& options) {
     context.print(document);
   }
   context.human() << fmt::format(
-      "{} members: {} tensors stacked, {} alike in all and kept once; {:.1f} MB, apart {:.1f} MB\nwritten to "
+      "{}: {} tensors stacked, {} alike in all and kept once; {:.1f} MB, apart {:.1f} MB\nwritten to "
       "{}\n",
-      all.members.size(), done.stacked, done.once, static_cast<double>(done.bytes) / 1e6,
-      static_cast<double>(done.bytes_apart) / 1e6, results::printable(options.output, 4096));
+      results::counted(all.members.size(), "member"), done.stacked, done.once,
+      static_cast<double>(done.bytes) / 1e6, static_cast<double>(done.bytes_apart) / 1e6,
+      results::printable(options.output, 4096));
   return app::kExitDone;
 }
 

@@ -14,6 +14,7 @@
 #include "core/bundle/plan_file.h"
 #include "formats/error.h"
 #include "presets/zoo/zoo.h"
+#include "results/counted.h"
 
 namespace wide::cli {
 namespace {
@@ -142,9 +143,9 @@ int judge(const Context& context, const PlanArguments& options, const std::vecto
       context.human() << "    auto: " << regret.auto_plan << "\n    best: " << regret.best_plan << "\n";
     context.human().flush();
   }
-  context.human() << fmt::format("mean regret {:.1f} %, worst {:.1f} %, over {} graphs\n",
+  context.human() << fmt::format("mean regret {:.1f} %, worst {:.1f} %, over {}\n",
                                  (sum / static_cast<double>(document.size()) - 1) * 100, (worst - 1) * 100,
-                                 document.size());
+                                 results::counted(document.size(), "graph"));
   if (context.json) context.out << document.dump(2) << '\n';
   return app::kExitDone;
 }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "results/counted.h"
 #include "results/table.h"
 
 namespace wide::cli {
@@ -50,7 +51,7 @@ void Progress::began(std::int64_t run, std::size_t stored, std::size_t total) {
   stored_ = done_ = stored;
   total_ = total;
   if (context_.quiet) return;
-  context_.err << fmt::format("run {}: {} cases", run, total);
+  context_.err << fmt::format("run {}: {}", run, results::counted(total, "case"));
   if (stored > 0) context_.err << fmt::format(", {} stored already, {} to go", stored, total - stored);
   context_.err << '\n' << std::flush;
 }

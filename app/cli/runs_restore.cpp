@@ -6,6 +6,7 @@
 #include "app/cli/run_choice.h"
 #include "app/cli/runs_commands.h"
 #include "app/exit_code.h"
+#include "results/counted.h"
 #include "results/restore.h"
 #include "results/table.h"
 
@@ -33,7 +34,8 @@ int restore(const Context& context, const RunsRestoreArguments& options) {
     return results::printable(file.string(), 4096);
   };
   auto& human = context.human();
-  human << fmt::format("{} is restored: {} runs, {} cases", shown(path), done.runs, done.cases);
+  human << fmt::format("{} is restored: {}, {}", shown(path), results::counted(done.runs, "run"),
+                       results::counted(done.cases, "case"));
   if (!done.newest.empty()) human << ", the newest of " << results::printable(done.newest);
   human << '\n';
   if (!done.kept.empty()) human << "what was there is kept as " << shown(done.kept) << '\n';

@@ -47,8 +47,8 @@ TEST(Headline, ClaimsNothingWithoutAnInterval) {
   EXPECT_FALSE(none.over_eager.known());
   EXPECT_THAT(
       text(none),
-      testing::StrEq("1 passed cases had too few rounds for an interval, or no eager runs beside them, "
-                     "and are left out of the means\n"));
+      testing::StrEq("left out of the means: 1 case that passed with too few rounds for an interval, or no "
+                     "eager runs beside\n"));
   EXPECT_TRUE(to_json(none).at("speedup_geometric_mean").is_null());
 }
 
@@ -60,7 +60,7 @@ TEST(Headline, LeavesDisturbedCasesOutOfTheMeans) {
   EXPECT_EQ(head.disturbed, 1);
   EXPECT_EQ(to_json(head).at("disturbed"), 1);
   EXPECT_THAT(text(head), testing::HasSubstr("1 faster, 0 same, 0 slower, 1 inconclusive"));
-  EXPECT_THAT(text(head), testing::HasSubstr("1 passed cases were disturbed by other work"));
+  EXPECT_THAT(text(head), testing::HasSubstr("left out of the means: 1 case that passed beside other work"));
 }
 
 TEST(Headline, LeavesNoiseOutOfTheMeans) {

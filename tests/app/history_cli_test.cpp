@@ -131,6 +131,14 @@ TEST_F(HistoryCli, AProgramThatCannotBeStartedIsNoBaselineProgram) {
   }
 }
 
+TEST_F(HistoryCli, AnotherProgramIsNoBaselineProgram) {
+  ASSERT_EQ(sweep({"--repeat", "3", "--save-baseline", "main"}).code, 0);
+  ::setenv("FAKE_SLOW", "1.2", 1);
+  const auto ran = sweep({"--baseline", "main", "--baseline-program", "/bin/false"});
+  EXPECT_EQ(ran.code, 3) << ran.out << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("/bin/false: --baseline-program measured no case"));
+}
+
 TEST_F(HistoryCli, ABaselineMeasuresItsUnsteadyCasesAgain) {
   ::setenv("FAKE_UNSTEADY", "16", 1);
   const auto ran = sweep({"--repeat", "3", "--save-baseline", "main", "--baseline-repeats", "6"});

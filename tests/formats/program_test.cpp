@@ -99,8 +99,7 @@ TEST(ProgramFile, MembersWithoutChecksumGiveAWarning) {
   auto parts = test::unzip(test::slurp(test::model_folder("mlp") / "model.pt2"));
   for (auto& part : parts)
     if (part.name.ends_with("weight_0")) part.crc = 0;
-  EXPECT_THAT(parsed(test::zip(parts)).warnings,
-              testing::ElementsAre(HasSubstr("1 members have no checksum")));
+  EXPECT_THAT(parsed(test::zip(parts)).warnings, testing::ElementsAre(HasSubstr("1 member has no checksum")));
 }
 
 TEST(ProgramVersion, OnlyMajorEightIsRead) {

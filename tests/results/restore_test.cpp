@@ -130,7 +130,7 @@ TEST_F(RestoreTest, TakesThePlaceOfWhatIsNoDatabaseAnyMore) {
 TEST_F(RestoreTest, WhatHoldsMoreGivesWayOnlyByForce) {
   EXPECT_EQ(refusal(backup_), "") << "it holds no more than the backup";
   add_run("second", {"c"});
-  EXPECT_TRUE(has(refusal(backup_), "holds 1 runs and 1 cases that the backup has not")) << refusal(backup_);
+  EXPECT_TRUE(has(refusal(backup_), "holds 1 run and 1 case that the backup has not")) << refusal(backup_);
   EXPECT_EQ(refusal(backup_, true), "");
   expect_first_run();
   const Store kept = Store::open(folder_ / "r.db.replaced-2", OpenMode::kReadOnly);
@@ -139,7 +139,7 @@ TEST_F(RestoreTest, WhatHoldsMoreGivesWayOnlyByForce) {
 
 TEST_F(RestoreTest, CasesThatAResumedRunGotSinceCountAsMore) {
   Store::open(path_, OpenMode::kReadWrite).add_case(1, passed_case("c"));
-  EXPECT_TRUE(has(refusal(backup_), "0 runs and 1 cases"));
+  EXPECT_TRUE(has(refusal(backup_), "0 runs and 1 case"));
 }
 
 TEST_F(RestoreTest, ALogGoesAsideWithItsDatabase) {
@@ -149,7 +149,7 @@ TEST_F(RestoreTest, ALogGoesAsideWithItsDatabase) {
     ::kill(::getpid(), SIGKILL);
   }));
   ASSERT_GT(fs::file_size(path_.string() + "-wal"), 0u);
-  EXPECT_TRUE(has(refusal(backup_), "holds 0 runs and 1 cases"));
+  EXPECT_TRUE(has(refusal(backup_), "holds 0 runs and 1 case"));
   restore(backup_, path_, true);
   expect_first_run();
   const Store kept = Store::open(kept_, OpenMode::kReadOnly);

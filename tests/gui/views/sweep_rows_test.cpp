@@ -100,7 +100,7 @@ TEST(SweepProgress, IsReadFromTheLinesOfTheProgram) {
   for (const char* line :
        {"", "run", "run x: 3 cases", "[1/2", "[a/b] x", "warning: run 3 with these settings"})
     EXPECT_FALSE(take_line(line, progress)) << line;
-  EXPECT_TRUE(take_line("run 8: 1 cases", progress));
+  EXPECT_TRUE(take_line("run 8: 1 case", progress));
   EXPECT_EQ(progress.done, 0u);
 }
 
