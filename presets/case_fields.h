@@ -15,15 +15,14 @@ inline const std::vector<std::string> kKinds = {"primitive", "block", "zoo", "mo
 inline const std::vector<std::string> kDtypes = {"float32", "float64", "float16", "bfloat16"};
 inline const std::vector<std::string> kDevices = {"auto", "cpu", "cuda"};
 inline const std::vector<std::string> kModes = {"eager", "default", "reduce-overhead", "max-autotune"};
-/// Those of scripts/peers.py; the last two run on a GPU only.
+/// Those of scripts/peers.py.
 inline const std::vector<std::string> kPythonRivals = {
     "python_eager", "python_compile", "python_vmap", "python_vmap_compile", "python_streams", "python_graph"};
-inline const std::vector<std::string> kPythonRivalsOfGpu = {"python_streams", "python_graph"};
 inline const std::vector<std::string> kRivals = {"eager",          "apart",       "threads",
                                                  "streams",        "graph",       "python_eager",
                                                  "python_compile", "python_vmap", "python_vmap_compile",
                                                  "python_streams", "python_graph"};
-/// Of all of them.
+/// On a GPU only.
 inline const std::vector<std::string> kRivalsOfGpu = {"streams", "graph", "python_streams", "python_graph"};
 inline constexpr std::int64_t kMostMembers = 65536;
 inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;

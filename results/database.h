@@ -11,6 +11,7 @@
 
 #include "formats/error.h"
 #include "formats/fault.h"
+#include "results/database_fault.h"
 #include "results/store.h"
 
 namespace wide::results {
@@ -46,9 +47,6 @@ void flush_names(const std::filesystem::path& path);
 /// A copy of the database as it stands at `target`: complete or not there at all, and only then in place of
 /// an older one.
 void copy_database(SQLite::Database& db, const std::filesystem::path& target);
-
-/// What went wrong with which file and what to try, in one line.
-std::string explain(const std::filesystem::path& path, const SQLite::Exception& error);
 
 inline constexpr const char* kUnreadableJson = ": a JSON field of the database cannot be read (";
 

@@ -84,7 +84,7 @@ void multiply_by_strategies(std::vector<presets::CaseSpec>& specs, const app::En
 void add_peers(std::vector<presets::CaseSpec>& specs) {
   for (auto& spec : specs) {
     for (const auto& rival : presets::kPythonRivals) {
-      const auto& gpu_only = presets::kPythonRivalsOfGpu;
+      const auto& gpu_only = presets::kRivalsOfGpu;
       if (spec.device != "cuda" && std::find(gpu_only.begin(), gpu_only.end(), rival) != gpu_only.end())
         continue;
       if (std::find(spec.rivals.begin(), spec.rivals.end(), rival) == spec.rivals.end())

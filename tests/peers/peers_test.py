@@ -1,6 +1,5 @@
 """scripts/peers.py: graphs, programs, checks, protocol."""
 import contextlib
-import io
 import json
 import os
 import pathlib
@@ -9,7 +8,6 @@ import sys
 import tempfile
 import unittest
 import unittest.mock
-import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "peers.py"
@@ -17,7 +15,6 @@ CORPUS = ROOT / "tests" / "corpus"
 
 sys.path.insert(0, str(SCRIPT.parent))
 import peers  # noqa: E402
-import peers_program  # noqa: E402
 import peers_subject  # noqa: E402
 
 if peers.torch is None:
@@ -168,62 +165,6 @@ class Programs(WithFolder):
                     self.assertTrue(reports["python_vmap"]["ok"], reports["python_vmap"]["reason"])
                 else:
                     self.assertRegex(reports["python_vmap"]["reason"], "^$|sym_size")
-
-
-    def test_nothing_in_a_program_is_run(self):
-        run = self.folder / "run"
-        code = f"__import__('os').mkdir({str(run)!r})"
-
-        class Runs:
-            def __reduce__(self):
-                return os.mkdir, (str(run),)
-
-        def changed(part, change):
-            path = self.folder / "changed.pt2"
-            with zipfile.ZipFile(CORPUS / "minigpt_dynamic" / "model.pt2") as source, zipfile.ZipFile(path, "w") as copy:
-                for entry in source.infolist():
-                    data = source.read(entry)
-                    copy.writestr(entry.filename, change(data) if part in entry.filename else data)
-            return path
-
-        def set_in_graph(change):
-            def of(data):
-                document = json.loads(data)
-                change(document["graph_module"])
-                return json.dumps(document).encode()
-            return changed("models/model.json", of)
-
-        def replaced(old, new):
-            def of(data):
-                text = data.decode()
-                self.assertIn(old, text)
-                return text.replace(old, new).encode()
-            return changed("models/model.json", of)
-
-        pickled = io.BytesIO()
-        torch.save(((Runs(),), {}), pickled)
-        self.assertIsNotNone(peers_program.load(changed("sample_inputs", lambda _: pickled.getvalue())))
-        program = peers_program.load(set_in_graph(lambda module: module.setdefault("guards_code", []).append(code)))
-        self.assertIsNotNone(program.module(check_guards=False))
-        self.assertIsNotNone(peers_program.load(CORPUS / "minigpt_dynamic" / "model.pt2").module(check_guards=False))
-
-        def first_node(module):
-            return module["graph"]["nodes"][0]
-
-        symbol = "Symbol('"
-        for refused in (replaced(f'"expr_str": "{symbol}', f'"expr_str": "[{code}, {symbol}'.replace("'", "\\u0027")),
-                        replaced(f'"expr_str": "{symbol}', '"expr_str": "sympify(' + symbol),
-                        set_in_graph(lambda module: first_node(module).update(target="torch.os.mkdir")),
-                        set_in_graph(lambda module: first_node(module).update(target="torch.ops.load_library")),
-                        set_in_graph(lambda module: module["module_call_graph"][0]["signature"].update(in_spec='{"__enum__": true}')),
-                        changed("model_weights_config.json", lambda data: data.replace(b'"use_pickle": false', b'"use_pickle": true'))):
-            with self.assertRaisesRegex(peers_program.RunsCode, "may: .*; export the model again, or leave Python's ways out"):
-                peers_program.load(refused)
-        (self.folder / "model.json").write_text(json.dumps({"schema_version": 1, "members": [], "model": str(refused), "weights": [],
-                                                            "inputs": str(CORPUS / "mlp" / "golden.safetensors")}))
-        with self.assertRaisesRegex(peers.Unusable, "a pickle among the weights"):
-            prepare(self.folder, EAGER)
-        self.assertFalse(run.exists())
 
 
 class Compiled(WithFolder):
