@@ -71,7 +71,7 @@ class Reports(Case):
         python = self.folder / "python"
         python.write_text(f"#!/bin/sh\nexec {sys.executable} {ROOT}/tests/peers/on_made_up_cuda.py \"$@\"\n")
         python.chmod(0o755)
-        arguments = ("--subjects", "mlp,linear", "--members", "8", "-p", "ci")
+        arguments = ("--subjects", "mlp,linear", "--members", "32", "-p", "ci")  # linear is published at 32: one sweep less
         _, report = self.call(MADE_UP, *arguments, code=1, python=python)
         self.assertIn("device Made-up GPU", report)
         self.assertRegex(report, r"\| doctor \| passed \|")
@@ -80,8 +80,8 @@ class Reports(Case):
         self.assertRegex(report, r"\| proofs of graphs 1 \| passed \|")
         self.assertRegex(report, r"\| published linear \| passed \|")
         self.assertRegex(report, r"\| graphs mlp \| passed \|")
-        self.assertRegex(report, r"\| sweep mlp N=8 \| passed \|")
-        self.assertRegex(report, r"\| compiled linear N=8 \| (passed|failed) \|")
+        self.assertRegex(report, r"\| sweep mlp N=32 \| passed \|")
+        self.assertRegex(report, r"\| compiled linear N=32 \| (passed|failed) \|")
         self.assertRegex(report, r"\| sanitizer \| skipped \|")
         self.assertRegex(report, r"\| why linear \| (passed|skipped|failed) \|")
         self.assertRegex(report, r"\| captures mlp \| failed \|")  # torch.profiler sees no made-up kernel: told, and gone on

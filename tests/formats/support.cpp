@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <ranges>
 #include <sstream>
 
 #include "formats/error.h"
@@ -33,12 +35,13 @@ std::vector<std::filesystem::path> corpus() {
     for (std::string root; std::getline(stream, root, ':');)
       if (!root.empty()) roots.push_back(root);
   }
-  std::vector<std::filesystem::path> folders;
+  std::map<std::string, std::filesystem::path> folders;  // a model that stands in several corpora once
   for (const auto& root : roots)
     for (const auto& entry : std::filesystem::directory_iterator(root))
-      if (std::filesystem::exists(entry.path() / "model.pt2")) folders.push_back(entry.path());
-  std::ranges::sort(folders);
-  return folders;
+      if (std::filesystem::exists(entry.path() / "model.pt2"))
+        folders.emplace(entry.path().filename(), entry.path());
+  const auto paths = std::views::values(folders);
+  return {paths.begin(), paths.end()};
 }
 
 std::filesystem::path model_folder(std::string_view name) {

@@ -156,7 +156,7 @@ class Busy(unittest.TestCase):
         """They are seen however they are let go."""
         for i in range(INPUTS):
             pause, key = (0, 0.002, 0.004, 0.012)[i % 4], (EQUAL, MINUS)[i // 4 % 2]
-            time.sleep(0.2)
+            time.sleep(0.1)
             took = self.answer(hand, lambda: hand.chord(CONTROL, key, last_first=False, pause=pause))
             self.assertIsNotNone(took, f"a chord was lost whose keys were {pause} s apart, input {i}")
 
@@ -170,7 +170,7 @@ class Busy(unittest.TestCase):
         for i in range(INPUTS):
             self.measuring(hand, window)
             kind, act = acts[i % len(acts)]
-            time.sleep(pauses.uniform(0.1, 1.3))  # some while the window draws anyway, some while it sleeps
+            time.sleep(pauses.uniform(0.1, 0.3) + 0.7 * (i // 2 % 2))  # some while the window draws anyway, some while it sleeps
             took = self.answer(hand, act)
             self.assertIsNotNone(took, f"a {kind} was lost, input {i}")
             if measures(window.pid):  # else the sweep ended meanwhile

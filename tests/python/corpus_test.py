@@ -15,13 +15,14 @@ except ImportError:
     print("SKIPPED: safetensors is not installed")
     sys.exit(77)
 
-FOLDERS = [folder for root in (os.environ["CORPUS"], os.environ.get("WIDEBENCH_CORPUS", "")) if root
-           for folder in sorted(pathlib.Path(root).iterdir()) if (folder / "model.pt2").is_file()]
+FOLDERS = {model.parent.name: model.parent  # a model that stands in several corpora once
+           for root in (os.environ["CORPUS"], *os.environ.get("WIDEBENCH_CORPUS", "").split(":")) if root
+           for model in sorted(pathlib.Path(root).glob("*/model.pt2"))}
 
 
 class Corpus(unittest.TestCase):
     def test_modules_and_files(self):
-        for folder in FOLDERS:
+        for folder in FOLDERS.values():
             with self.subTest(folder.name):
                 self.compare(folder)
 
