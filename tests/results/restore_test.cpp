@@ -248,7 +248,11 @@ TEST_F(RestoreTest, AKillInTheMiddleLosesNothing) {
     ::kill(child, SIGKILL);
     test::wait_for(child);
     ASSERT_EQ(bytes_of(backup_), backup);
-    ASSERT_TRUE(fs::exists(kept_) ? bytes_of(kept_) == damaged : bytes_of(path_) == damaged);
+    bool there = bytes_of(path_) == damaged;
+    // A log that moved alone, before the kill, takes the first name from the next restore.
+    for (const auto& entry : fs::directory_iterator(folder_.path()))
+      there |= entry.path().filename().string().starts_with("r.db.replaced-") && bytes_of(entry.path()) == damaged;
+    ASSERT_TRUE(there) << "kill " << kill;
   }
   restore(backup_, path_, true);
   expect_first_run();
