@@ -47,6 +47,24 @@ void check_utf8(const presets::CaseSpec& spec) {
   }
 }
 
+using Subjects = std::map<std::string, SubjectInfo>;
+
+Subjects subjects_of(const Engine& engine) {
+  Subjects subjects;
+  for (auto& subject : engine.subjects()) subjects.emplace(subject.name, std::move(subject));
+  return subjects;
+}
+
+const SubjectInfo& subject_of(const presets::CaseSpec& spec, const Subjects& subjects) {
+  if (const auto found = subjects.find(spec.subject); found != subjects.end()) return found->second;
+  throw Error("preset", "no subject is called \"" + spec.subject + "\"; `widebench benchmark` lists them");
+}
+
+void check_kind(const presets::CaseSpec& spec, const SubjectInfo& subject) {
+  if (spec.kind != subject.kind)
+    throw Error("preset", "subject '" + spec.subject + "' is a " + subject.kind + ", not a " + spec.kind);
+}
+
 void check_sizes(const presets::CaseSpec& spec, const SubjectInfo& subject) {
   for (const auto& [name, size] : spec.shape) {
     const auto known = subject.sizes.find(name);
@@ -104,24 +122,21 @@ void check_cases(const std::vector<presets::CaseSpec>& specs, const Engine& engi
   std::set<std::string> strategies;
   for (const auto& spec : specs) strategies.insert(spec.strategy);
   check_strategies(strategies, engine);
-  std::map<std::string, SubjectInfo> subjects;
-  for (auto& subject : engine.subjects()) subjects.emplace(subject.name, std::move(subject));
+  const auto subjects = subjects_of(engine);
   for (const auto& spec : specs) {
-    const auto subject = subjects.find(spec.subject);
-    if (spec.kind != "model" && subject != subjects.end()) check_sizes(spec, subject->second);
+    if (spec.kind == "model") continue;
+    const auto& subject = subject_of(spec, subjects);
+    check_kind(spec, subject);
+    check_sizes(spec, subject);
   }
 }
 
 void resolve_devices(std::vector<presets::CaseSpec>& specs, const Engine& engine) {
   const auto devices = engine.devices();
-  std::set<std::string> subjects;
-  for (const auto& subject : engine.subjects()) subjects.insert(subject.name);
+  const auto subjects = subjects_of(engine);
   for (auto& spec : specs) {
     check_utf8(spec);
-    if (spec.kind != "model" && !subjects.contains(spec.subject)) {
-      throw Error("preset",
-                  "no subject is called \"" + spec.subject + "\"; `widebench benchmark` lists them");
-    }
+    if (spec.kind != "model") (void)subject_of(spec, subjects);
     spec.device = settled_device(devices, spec.device);
     const auto* device = find_device(devices, spec.device);
     if (spec.device != "cpu") spec.rivals = rivals_on_gpu(spec.rivals);

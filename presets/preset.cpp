@@ -117,7 +117,7 @@ std::vector<CaseSpec> read_entry(JsonReader in, Axes axes, const PresetChanges& 
   if (axes.n.empty()) in.fail("no n, neither here nor in $.defaults");
   change_axes(axes, changes);
   if (axes.devices.size() > 1 && std::ranges::find(axes.devices, "auto") != axes.devices.end())
-    throw Error("preset", "the device auto is cpu or cuda, whichever the machine has; name it alone");
+    in.fail("the device auto is cpu or cuda, whichever the machine has; name it alone");
   const auto& kept = changes.subjects;
   if (!kept.empty() && std::find(kept.begin(), kept.end(), base.subject) == kept.end()) return {};
   return multiply(base, axes, shapes, in);

@@ -15,14 +15,18 @@ namespace wide::processes {
 namespace {
 
 [[noreturn]] void fail(const std::string& what, int error) {
+  const bool files = error == EMFILE || error == ENFILE;
   throw Error("process",
-              what + ": " + std::strerror(error) + "; free some memory or processes and try again");
+              what + ": " + std::strerror(error) + "; " +
+                  (files ? "allow more open files (`ulimit -n`)" : "free some memory or processes") +
+                  " and try again");
 }
 
 Descriptor raised(const Descriptor& low) {
   constexpr int kLeast = 16;
   const int number = ::fcntl(low.get(), F_DUPFD_CLOEXEC, kLeast);
-  if (number < 0) fail("cannot open a pipe to a process", errno);
+  if (number < 0)  // EINVAL: so high a number is never given
+    fail("cannot open a pipe to a process", errno == EINVAL ? EMFILE : errno);
   return Descriptor(number);
 }
 

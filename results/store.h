@@ -111,7 +111,8 @@ class Store {
                                              const profiler::Facts& machine) const;
 
   /// Names `runs` (replacing what had the name); they cannot be deleted until the baseline is removed. Throws
-  /// when a case of one computed wrong numbers, or when no case of them passed.
+  /// as check_baseline_name does, where a run's uid starts with `name`, when a case of one computed wrong
+  /// numbers, or when no case of them passed.
   void set_baseline(const std::string& name, const std::vector<std::int64_t>& runs);
   /// False when there is none of this name.
   bool remove_baseline(const std::string& name);

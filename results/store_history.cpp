@@ -3,6 +3,7 @@
 
 #include "results/case_store.h"
 #include "results/json_fields.h"
+#include "results/run_names.h"
 #include "results/run_store.h"
 #include "results/store_connection.h"
 #include "results/table.h"
@@ -74,6 +75,17 @@ void refuse_wrong_numbers(SQLite::Database& db, const std::filesystem::path& pat
                           "': no baseline is made of it; name other runs");
 }
 
+/// Whoever typed it would be given the baseline, and never learn of the run.
+void refuse_uid(SQLite::Database& db, const std::string& baseline) {
+  SQLite::Statement select(db, "SELECT id, uid FROM run");
+  while (select.executeStep()) {
+    if (!is_start_of_uid(baseline, select.getColumn(1).getString())) continue;
+    throw Error("usage", "a baseline cannot be called \"" + printable(baseline) + "\": the uid of run " +
+                             std::to_string(select.getColumn(0).getInt64()) +
+                             " starts so; choose a plain name such as main");
+  }
+}
+
 void refuse_nothing_passed(SQLite::Database& db, const std::filesystem::path& path,
                            const std::string& baseline) {
   SQLite::Statement select(
@@ -99,8 +111,10 @@ std::int64_t case_row(SQLite::Database& db, const std::filesystem::path& path, s
 
 void Store::set_baseline(const std::string& name, const std::vector<std::int64_t>& runs) {
   check_name("baseline", name);
+  check_baseline_name(name);
   if (runs.empty()) throw Error("runs", "a baseline needs at least one run");
   connection_->change([&](SQLite::Database& db) {
+    refuse_uid(db, name);
     execute(db, "DELETE FROM baseline WHERE name = ?", name);
     Checksum sum;
     SQLite::Statement insert(db, "INSERT INTO baseline (name, created, sum) VALUES (?, ?, ?)");

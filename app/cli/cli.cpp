@@ -75,9 +75,15 @@ void refuse_options_before_command(const CLI::App& app) {
   }
 }
 
-bool has_command(CLI::App& app, const std::string& name) {
+// The first word that stands where a command should and names none, with those before it; empty: none.
+std::string no_command(CLI::App& app, std::span<const std::string> words) {
   const auto all = app.get_subcommands(nullptr);
-  return std::ranges::any_of(all, [&](const CLI::App* one) { return one->check_name(name); });
+  if (words.empty() || all.empty() || words.front().starts_with("-")) return "";
+  const auto& word = words.front();
+  const auto found = std::ranges::find_if(all, [&](const CLI::App* one) { return one->check_name(word); });
+  if (found == all.end()) return word;
+  const auto rest = no_command(**found, words.subspan(1));
+  return rest.empty() ? "" : word + " " + rest;
 }
 
 // The next file that is opened must not become standard output where that is closed. Writes to it fail.
@@ -128,8 +134,8 @@ int run(std::vector<std::string> arguments, Context& context, std::span<const Ad
   app.require_subcommand(0, 1);
   add_sweep_options(app, context);
   for (const auto add : commands) add(app, context);
-  if (!arguments.empty() && !arguments[0].starts_with("-") && !has_command(app, arguments[0])) {
-    report(context, "usage", "there is no command '" + arguments[0] + "'; --help shows what there is");
+  if (const auto none = no_command(app, arguments); !none.empty()) {
+    report(context, "usage", "there is no command '" + none + "'; --help shows what there is");
     return app::kExitUsage;
   }
   std::reverse(arguments.begin(), arguments.end());  // the parser takes them from the back

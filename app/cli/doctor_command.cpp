@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -156,6 +157,21 @@ void check_gpu(std::vector<Check>& checks) {
               "only root may lock GPU clocks (nvidia-smi -lgc); throttling is reported instead"));
 }
 
+// Whether what `path` gives can be written, or made.
+void check_storage(std::vector<Check>& checks, const char* what, const std::string& remedy,
+                   const std::function<std::filesystem::path()>& path) {
+  std::string found, why;
+  try {
+    auto there = path();
+    found = there.string();
+    while (!there.empty() && !std::filesystem::exists(there)) there = there.parent_path();
+    if (::access(there.c_str(), W_OK) != 0) found = "", why = there.string() + " is not writable; " + remedy;
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  checks.push_back(good_or("storage", what, found, why, State::kWarning));
+}
+
 void check_rest(std::vector<Check>& checks) {
   for (const char* compiler : {"c++", "g++", "clang++"}) {
     checks.push_back(good_or("compilers", compiler, find_program(compiler), "not in PATH"));
@@ -171,17 +187,9 @@ void check_rest(std::vector<Check>& checks) {
               "no display: the command line works without; for the window use a desktop or ssh -X"));
   checks.push_back(good_or("display", "OpenGL", can_open("libGL.so.1") ? "libGL.so.1" : "",
                            "only needed for the window: install libgl1"));
-  std::string database, remedy;
-  try {
-    const auto path = results::default_path();
-    auto folder = path.parent_path();
-    while (!folder.empty() && !std::filesystem::exists(folder)) folder = folder.parent_path();
-    if (::access(folder.c_str(), W_OK) == 0) database = path.string();
-    remedy = folder.string() + " is not writable; set XDG_DATA_HOME or give --db";
-  } catch (const std::exception& error) {
-    remedy = error.what();
-  }
-  checks.push_back(good_or("storage", "database", database, remedy, State::kWarning));
+  check_storage(checks, "database", "set XDG_DATA_HOME or give --db", results::default_path);
+  check_storage(checks, "cache", "set XDG_CACHE_HOME, else plans are measured and kernels compiled each time",
+                [] { return app::peaks_folder().parent_path(); });
 }
 
 int run(const Context& context) {

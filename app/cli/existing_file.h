@@ -15,10 +15,17 @@
 
 namespace wide::cli {
 
-/// Throws wide::Error ("write") where `path` is a file, a folder or a link, unless `force`. Devices and pipes
-/// may be written to.
+/// Throws wide::Error ("usage") where `file` is "-", which elsewhere is standard output: that command writes
+/// files only.
+inline void check_is_file(const std::filesystem::path& file) {
+  if (file == "-") throw Error("usage", "-: this is written to files only; name one");
+}
+
+/// Throws wide::Error ("write") where `path` is a file, a folder or a link, unless `force`, and as
+/// check_is_file does. Devices and pipes may be written to.
 inline void check_may_write(const std::filesystem::path& path, bool force) {
   namespace fs = std::filesystem;
+  check_is_file(path);
   std::error_code failed;
   const auto link = fs::symlink_status(path, failed).type(), file = fs::status(path, failed).type();
   const bool stream = file == fs::file_type::character || file == fs::file_type::fifo;
@@ -41,13 +48,14 @@ inline void check_place(const char* stage, const std::string& file) {
 }
 
 /// Throws wide::Error ("usage") where a file of `written` is one of those that are `read`, or lies in a
-/// folder of them, a bundle say, or is where standard output goes, or where two of `written` are one file.
-/// Empty names are none.
+/// folder of them, a bundle say, or is where standard output goes, or where two of `written` are one file,
+/// and as check_is_file does. Empty names are none.
 inline void check_not_read(std::span<const std::string> written, std::span<const std::string> read) {
   namespace fs = std::filesystem;
   std::set<fs::path> places;
   for (const auto& file : written) {
     if (file.empty()) continue;
+    check_is_file(file);
     formats::naming_file("usage", file, [&] { formats::refuse_standard_output(file); });
     std::error_code none;
     const auto place = fs::weakly_canonical(fs::absolute(file), none);

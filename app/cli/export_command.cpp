@@ -31,8 +31,10 @@ std::map<std::string, std::int64_t> parse_sizes(const std::vector<std::string>& 
   for (const auto& text : given) {
     const auto equals = text.find('=');
     const auto digits = equals == std::string::npos ? "" : text.substr(equals + 1);
-    if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos)
+    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos)
       throw Error("usage", "--size " + text + ": give NAME=NUMBER, as in --size batch=8");
+    if (digits.size() > 9)
+      throw Error("usage", "--size " + text + ": is too large; sizes have up to 9 digits");
     sizes[text.substr(0, equals)] = std::stoll(digits);
   }
   return sizes;

@@ -21,6 +21,7 @@
 #include "presets/case_fields.h"
 #include "results/escape.h"
 #include "results/report.h"
+#include "results/run_names.h"
 #include "results/store.h"
 #include "results/table.h"
 
@@ -209,7 +210,7 @@ void check_repeats(const MeasuringOptions& options) {
   if (options.repeat > 1 && options.resume) throw Error("usage", "give --repeat or --resume, not both");
   if (options.repeat > 1 && !options.report.empty())
     throw Error("usage", "a report holds one run; with --repeat use `widebench runs export`");
-  if (!options.save_baseline.empty()) check_baseline_name(options.save_baseline);
+  if (!options.save_baseline.empty()) results::check_baseline_name(options.save_baseline);
 }
 
 }  // namespace

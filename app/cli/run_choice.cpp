@@ -5,12 +5,11 @@
 #include <optional>
 
 #include "formats/error.h"
+#include "results/run_names.h"
 #include "results/table.h"
 
 namespace wide::cli {
 namespace {
-
-constexpr std::size_t kShortestUid = 6;
 
 std::optional<std::int64_t> number(std::string_view text) {
   std::int64_t value = 0;
@@ -67,15 +66,15 @@ std::vector<std::int64_t> find_runs(const results::Store& store, const std::stri
   }
   std::vector<std::int64_t> found;
   for (const auto& run : store.runs()) {
-    if (choice.size() >= kShortestUid && run.uid.starts_with(choice)) found.push_back(run.id);
+    if (results::is_start_of_uid(choice, run.uid)) found.push_back(run.id);
   }
   if (found.size() == 1) return found;
   if (!found.empty())
     throw Error("runs", "several runs have a uid that starts with " + results::printable(choice));
   throw Error("usage",
               "\"" + results::printable(choice) +
-                  "\" is no run; give its number, latest, latest~1, a baseline's name, the start of a "
-                  "uid or a report file; `widebench runs list` shows them");
+                  "\" is no run; give its number, latest, latest~1, a baseline's name, the first six "
+                  "characters of a uid or more, or a report file; `widebench runs list` shows them");
 }
 
 std::int64_t find_run(const results::Store& store, const std::string& choice) {
@@ -105,13 +104,9 @@ app::CapturedCase find_captured(const results::Store& store, const std::string& 
   throw Error("usage", message.append("; it captured").append(keys));
 }
 
-bool is_report_file(const std::string& choice) {
-  return choice.find('/') != std::string::npos || choice.ends_with(".json");
-}
-
 results::Side read_side(const std::filesystem::path& database, const std::string& choice) {
   results::Side side{choice, {}};
-  if (is_report_file(choice)) {
+  if (results::is_report_file(choice)) {
     side.runs.push_back(results::read_report(choice));
     side.runs.back().run.origin = "imported";
     return side;
@@ -120,15 +115,6 @@ results::Side read_side(const std::filesystem::path& database, const std::string
   for (const auto id : find_runs(store, choice))
     side.runs.push_back({store.run(id), store.compared_cases(id)});
   return side;
-}
-
-void check_baseline_name(const std::string& name) {
-  const bool digits = !name.empty() && std::all_of(name.begin(), name.end(),
-                                                   [](unsigned char c) { return c >= '0' && c <= '9'; });
-  if (digits || name.starts_with("latest") || name.starts_with("-") || is_report_file(name)) {
-    throw Error("usage", "a baseline cannot be called \"" + results::printable(name) +
-                             "\": that means something else; choose a plain name such as main");
-  }
 }
 
 }  // namespace wide::cli

@@ -25,15 +25,9 @@ std::vector<std::int64_t> find_runs(const results::Store& store, const std::stri
 /// captured several cases "/" and the beginning of one's key, as in "3/mlp/n=8". Throws wide::Error.
 app::CapturedCase find_captured(const results::Store& store, const std::string& choice);
 
-/// Whether `choice` means a report file: it has a '/' or ends in ".json".
-bool is_report_file(const std::string& choice);
-
 /// The runs with what compare() looks at of their cases, from the database or from a report file; a file
 /// needs no database.
 results::Side read_side(const std::filesystem::path& database, const std::string& choice);
-
-/// Throws wide::Error when `name` would hide a number, latest or a file.
-void check_baseline_name(const std::string& name);
 
 inline constexpr const char* kCapturedHelp = "RUN, or RUN/CASE where a run captured several";
 

@@ -36,8 +36,13 @@ std::string format_of(const RunsExportArguments& options) {
   static const std::map<std::string, std::string> kByEnding = {
       {".csv", "csv"}, {".md", "markdown"}, {".xml", "junit"}, {".html", "html"}, {".svg", "svg"}};
   if (options.output.ends_with(".json.gz")) return kTrace;
-  const auto found = kByEnding.find(std::filesystem::path(options.output).extension().string());
-  return found == kByEnding.end() ? "json" : found->second;
+  const auto ending = std::filesystem::path(options.output).extension().string();
+  if (ending.empty() || ending == ".json") return "json";
+  if (const auto found = kByEnding.find(ending); found != kByEnding.end()) return found->second;
+  std::string known = ".json, .json.gz";
+  for (const auto& [one, format] : kByEnding) known += ", " + one;
+  throw Error("usage", printable(options.output, 300) + ": no format has this ending (" + known +
+                           "); name one with --format");
 }
 
 void tell_written(const Context& context, std::int64_t run, const std::string& file) {

@@ -57,7 +57,6 @@ std::vector<std::int64_t> chosen(const Store& store, const std::vector<std::stri
 }
 
 int pin(const Context& context, const RunsKeepArguments& options) {
-  if (!options.name.empty()) check_baseline_name(options.name);
   auto store = open(options);
   const auto ids = chosen(store, options.runs);
   if (!options.name.empty()) {

@@ -39,7 +39,13 @@ int sweep(Context& context, const SweepArguments& options) {
   const auto file = presets::find_preset(options.preset);
   auto measuring = options.measuring;
   measuring.read = {file.string()};
-  return measure(context, measuring, presets::read_preset(file, changes(options.measuring)));
+  const auto preset = presets::read_preset(file, changes(options.measuring));
+  try {
+    app::check_cases(preset.cases, context.engine);
+  } catch (const Error& error) {
+    throw Error(error.stage(), file.string() + ": " + error.what());
+  }
+  return measure(context, measuring, preset);
 }
 
 }  // namespace

@@ -6,7 +6,9 @@ import json
 import math
 import os
 import re
+import sysconfig
 import threading
+import traceback
 import warnings
 import zipfile
 from typing import NamedTuple
@@ -89,13 +91,32 @@ def _export(module, args, kwargs, dynamic_shapes, place):
             raise Error("export", f"{place}: torch.export can trace the model's operator '{unsaved[1]}', but cannot save it; write it in other "
                                   "operators (flex_attention as scaled_dot_product_attention)", place) from error
         why = lines[0].split(" See http")[0].strip()
-        raise Error("export", f"{place}: torch.export refuses the model ({why}){_line_of_code(str(error))}; {_advice(str(error))}", place) from error
+        raise Error("export", f"{place}: torch.export refuses the model ({why}){_line_of_code(error)}; {_advice(str(error))}", place) from error
 
 
-def _line_of_code(text):
-    """Where in the model, of what torch.export says over many lines."""
-    found = re.findall(r"# File: (\S+:\d+) in \S+, code: (.*)", text)
-    return f" at {found[-1][0]}: {found[-1][1].strip()}" if found else ""
+_TORCH = os.path.dirname(torch.__file__) + os.sep
+_PYTHON = sysconfig.get_paths()["stdlib"] + os.sep
+
+
+def _of_the_model(file):
+    ours = file.startswith((_TORCH, os.path.dirname(__file__) + os.sep))
+    return not ours and (not file.startswith(_PYTHON) or "-packages" + os.sep in file)
+
+
+def _line_of_code(error):
+    """Where in the model: of what torch.export says over many lines, else the last line that it ran of neither torch nor Python."""
+    found = re.findall(r"# File: (\S+:\d+) in \S+, code: (.*)", str(error))
+    if found:
+        return f" at {found[-1][0]}: {found[-1][1].strip()}"
+    while error is not None:
+        frames = traceback.extract_tb(error.__traceback__)
+        while frames and not frames[0].filename.startswith(_TORCH):
+            del frames[0]  # who called
+        for frame in reversed(frames):
+            if frame.line and _of_the_model(frame.filename):
+                return f" at {frame.filename}:{frame.lineno}: {frame.line}"
+        error = error.__cause__ or error.__context__
+    return ""
 
 
 def _advice(text):

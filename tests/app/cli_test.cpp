@@ -47,6 +47,25 @@ TEST_F(Cli, CommandsOfLaterVersionsAreAbsent) {
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, HasSubstr("no command 'nonsense'"));
   EXPECT_EQ(json::parse(ran.out).at("error").at("stage"), "usage");
+  EXPECT_THAT(run({"runs", "nonsense"}).err, HasSubstr("no command 'runs nonsense'"));
+}
+
+TEST_F(Cli, APresetThatCannotBeSweptIsNamedWithWhatIsWrong) {
+  const auto refused = [&](const char* kind, const char* subject) {
+    const json document = {
+        {"schema_version", 1},
+        {"name", "mine"},
+        {"cases", {{{"subject", subject}, {"kind", kind}, {"shape", json::object()}, {"n", 2}}}}};
+    std::ofstream(path("mine.json")) << document;
+    const auto ran = run({"--preset", path("mine.json"), "--db", path("r.db")});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_FALSE(std::filesystem::exists(path("r.db")));
+    return ran.err;
+  };
+  EXPECT_THAT(refused("primitive", "mlp"),
+              AllOf(HasSubstr(path("mine.json") + ": "), HasSubstr("'mlp' is a zoo")));
+  EXPECT_THAT(refused("zoo", "unheard"),
+              AllOf(HasSubstr(path("mine.json") + ": "), HasSubstr("\"unheard\"")));
 }
 
 TEST_F(Cli, UsageErrorsAreOneLineAndCode2) {
@@ -87,7 +106,9 @@ TEST_F(Cli, UsageErrorsAreOneLineAndCode2) {
       {"runs"},
       {"runs", "show"},
       {"runs", "show", "x"},
+      {"runs", "nonsense"},
       {"runs", "export", "1", "--format", "xml"},
+      {"runs", "export", "1", "-o", "report.pdf"},
       {"runs", "list", "--db", "/no/such/r.db"}};
   for (const auto& arguments : wrong) {
     const auto ran = run(arguments);

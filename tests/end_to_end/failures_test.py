@@ -248,6 +248,24 @@ class Files(Case):
             done = program.run(WIDEBENCH, *command)
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), (command, done.stderr))
 
+    def test_a_dash_is_no_file(self):
+        weights = [*program.seeds(MODEL)]
+        for command in (["run", "--model", MODEL / "model.pt2", "--weights", *weights, "--inputs", MODEL / "golden.safetensors", "--outputs", "-"],
+                        ["pack", *weights, "-o", "-"]):
+            done = subprocess.run([WIDEBENCH, *command], capture_output=True, text=True, cwd=self.folder, timeout=60, check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+            self.assertIn("-: this is written to files only", done.stderr)
+        self.assertFalse((self.folder / "-").exists())
+
+    def test_few_open_files_are_called_so(self):
+        for most in range(4, 24):
+            done = subprocess.run(["sh", "-c", f'ulimit -n {most}; exec "$0" benchmark mlp -n 2 -p ci --db "$1"', WIDEBENCH, self.folder / "r.db"],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            if done.returncode == 0:
+                break
+            self.assertNotIn("memory", done.stderr, most)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_a_strategy_that_runs_nothing_proves_nothing(self):
         for words in (["linear", "-s", "grouped"], ["mlp", "-s", "conv=sequential"], ["--model", MODEL / "model.pt2", "--weights", *program.seeds(MODEL), "-s", "winograd_2x2"]):
             done = program.run(WIDEBENCH, "test", *words)

@@ -274,6 +274,23 @@ class Refusals(unittest.TestCase):
         error = self.refused("export", ["member0"], widebench.compile, [Branch()], X)
         self.assertTrue(error.advice)
 
+    def test_the_line_that_fails_is_named(self):
+        class Fails(torch.nn.Module):
+            def forward(self, x):
+                return self.of(x.relu())
+
+            def of(self, x):
+                return x.no_such_method()  # here
+
+        class Branches(torch.nn.Module):
+            def forward(self, x):
+                if float(x.sum()) > 0:  # here
+                    return x
+                return -x
+
+        for module in (Fails(), Branches()):
+            self.refused("export", ["refusals_test.py:", "  # here"], widebench.compile, [module, copy.deepcopy(module)], X, config=FAST)
+
     def test_files(self):
         self.refused("load", ["nowhere.pt2"], widebench.from_files, "nowhere.pt2")
         with tempfile.NamedTemporaryFile(suffix=".pt2") as file:

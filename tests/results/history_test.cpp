@@ -89,6 +89,14 @@ TEST_F(HistoryTest, ABaselineOfNoRunOrOfAMissingOneChangesNothing) {
   for (const char* name : {"", " x", "a\nb", "\x1b[31m", "\xE2\x80\xAE"}) {
     EXPECT_THROW(store_.set_baseline(name, {run}), Error) << name;
   }
+  const auto uid = store_.run(run).uid;
+  for (const std::string& name :
+       {std::string("3"), std::string("latest"), std::string("latest~1"), std::string("-x"),
+        std::string("a/b"), std::string("r.json"), uid, uid.substr(0, 6)}) {
+    EXPECT_THROW(store_.set_baseline(name, {run}), Error) << name << " means something else";
+  }
+  store_.set_baseline(uid.substr(0, 5), {run});
+  EXPECT_TRUE(store_.remove_baseline(uid.substr(0, 5)));
   EXPECT_THROW(store_.set_baseline(std::string(101, 'x'), {run}), Error);
   ASSERT_EQ(store_.baselines().size(), 1u);
   EXPECT_EQ(store_.baselines()[0].runs, std::vector<std::int64_t>{run});

@@ -251,7 +251,8 @@ TEST_F(RestoreTest, AKillInTheMiddleLosesNothing) {
     bool there = bytes_of(path_) == damaged;
     // A log that moved alone, before the kill, takes the first name from the next restore.
     for (const auto& entry : fs::directory_iterator(folder_.path()))
-      there |= entry.path().filename().string().starts_with("r.db.replaced-") && bytes_of(entry.path()) == damaged;
+      there |=
+          entry.path().filename().string().starts_with("r.db.replaced-") && bytes_of(entry.path()) == damaged;
     ASSERT_TRUE(there) << "kill " << kill;
   }
   restore(backup_, path_, true);
