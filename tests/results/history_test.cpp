@@ -95,8 +95,8 @@ TEST_F(HistoryTest, ABaselineOfNoRunOrOfAMissingOneChangesNothing) {
         std::string("a/b"), std::string("r.json"), uid, uid.substr(0, 6)}) {
     EXPECT_THROW(store_.set_baseline(name, {run}), Error) << name << " means something else";
   }
-  store_.set_baseline(uid.substr(0, 5), {run});
-  EXPECT_TRUE(store_.remove_baseline(uid.substr(0, 5)));
+  store_.set_baseline(uid.substr(0, 6) + "x", {run});
+  EXPECT_TRUE(store_.remove_baseline(uid.substr(0, 6) + "x"));
   EXPECT_THROW(store_.set_baseline(std::string(101, 'x'), {run}), Error);
   ASSERT_EQ(store_.baselines().size(), 1u);
   EXPECT_EQ(store_.baselines()[0].runs, std::vector<std::int64_t>{run});
