@@ -215,12 +215,12 @@ void Workbench::say_if_waiting(const std::string& title) {
                "It would disturb what is being timed, and begins when that is done; Jobs can cancel either.");
 }
 
-void Workbench::open_source(const ModelSource& source) {
+void Workbench::open_source(const ModelSource& source, const BuildWish& wish) {
   say_if_waiting("Opening " + title(source));
   jobs.start(Lane::kEngine, "Opening " + title(source),
-             [this, source, bench = host.bench](const JobContext& context) -> Apply {
+             [this, source, wish, bench = host.bench](const JobContext& context) -> Apply {
                auto model = bench->open(source, {}, progress(context));
-               return [this, model = std::move(model)] {
+               return [this, wish, model = std::move(model)] {
                  for (const auto& warning : model->warnings)
                    notices.post(Level::kWarning, "While opening " + model->name, warning);
                  notices.log(Level::kInfo, "opened " + model->name + " with " +
@@ -228,6 +228,9 @@ void Workbench::open_source(const ModelSource& source) {
                  settings.remember(model->source);
                  if (settings_changed) settings_changed();
                  show_model(model);
+                 if (wish == BuildWish()) return;
+                 session.wish = wish;
+                 build();
                };
              });
 }

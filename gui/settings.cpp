@@ -32,6 +32,19 @@ ModelSource source_from(const json& one) {
   return source;
 }
 
+json to_json(const BuildWish& wish) {
+  return {{"all", wish.all}, {"by_kind", wish.by_kind}, {"by_value", wish.by_value}, {"mode", wish.mode}};
+}
+
+BuildWish wish_from(const json& one) {
+  using Choices = std::map<std::string, std::string>;
+  const BuildWish usual;
+  return {.all = one.value("all", usual.all),
+          .by_kind = one.value("by_kind", Choices()),
+          .by_value = one.value("by_value", Choices()),
+          .mode = one.value("mode", usual.mode)};
+}
+
 json to_json(const KeptBookmarks& kept) {
   json places = json::array();
   for (const auto& one : kept.places) places.push_back({{"time_ns", one.time}, {"name", one.name}});
@@ -85,6 +98,7 @@ Settings read_settings(const std::filesystem::path& file, std::string* fault) {
     settings.scale = std::clamp(document.value("scale", 1.0), 0.5, 3.0);
     settings.layout = document.value("layout", std::string());
     settings.open = document.value("open", false);
+    settings.wish = wish_from(document.value("wish", json::object()));
     settings.width = std::clamp(document.value("width", 0), 0, 8192);
     settings.height = std::clamp(document.value("height", 0), 0, 8192);
     settings.sweep = document.value("sweep", std::string());
@@ -121,6 +135,7 @@ std::string write_settings(const std::filesystem::path& file, const Settings& se
                 {"scale", settings.scale},
                 {"layout", settings.layout},
                 {"open", settings.open},
+                {"wish", to_json(settings.wish)},
                 {"width", settings.width},
                 {"height", settings.height},
                 {"sweep", settings.sweep},

@@ -17,6 +17,7 @@ struct Settings {
   std::vector<ModelSource> recent;       ///< newest first, at most 8
   std::string layout;                    ///< as ImGui writes it; empty: the default
   bool open = false;                     ///< the newest of `recent` was open when the window was closed
+  BuildWish wish;                        ///< what was chosen for it then
   int width = 0, height = 0;             ///< of the window, pixels; 0: the default
   std::string sweep;                     ///< what to measure, as a command line; empty: the default
   bool reopen = true;                    ///< opens at start what was open at the end

@@ -51,7 +51,8 @@ class Workbench {
   void frame(double now);
   /// Files and folders that were dropped, chosen, or named on the command line.
   void open_files(const std::vector<std::string>& paths);
-  void open_source(const ModelSource& source);
+  /// Then builds what was chosen, where that is not what AUTO builds.
+  void open_source(const ModelSource& source, const BuildWish& wish = {});
   /// Builds what `session.wish` says.
   void build();
   /// Says of a job that it waits for what is being timed, so that it does not look as if nothing happened.

@@ -126,12 +126,13 @@ void Workbench::add_view_commands() {
 void Workbench::restore(bool model) {
   take_kept_form(*results->sweep, settings.sweep);
   if (model && settings.reopen && settings.open && !settings.recent.empty())
-    open_source(settings.recent.front());
+    open_source(settings.recent.front(), settings.wish);
 }
 
 void Workbench::note_what_is_open() {
   settings.sweep = kept_form(*results->sweep);
   settings.open = session.model != nullptr;
+  settings.wish = settings.open ? session.wish : BuildWish();
   for (const auto& panel : panels) {
     if (panel.id == "first_steps") settings.first_steps = panel.open;
   }

@@ -250,6 +250,9 @@ void run_keys_show_their_panels(ImGuiTestContext* ctx) {
 void what_was_open_comes_back(ImGuiTestContext* ctx) {
   with_sample(ctx);
   bench().commands.run("sweep.take_command", "widebench benchmark linear mlp -p ci -n 2,8 --rivals eager");
+  const auto node = bench().session.model->graph.front().name;
+  const gui::BuildWish chosen{.by_value = {{"%" + node, "sequential"}}, .mode = "default"};
+  bench().session.wish = chosen;
   ctx->Yield(2);
   bench().note_what_is_open();
   bench().settings.width = 1000, bench().settings.height = 700;
@@ -263,6 +266,9 @@ void what_was_open_comes_back(ImGuiTestContext* ctx) {
   settle(ctx);
   IM_CHECK(bench().session.model != nullptr);
   IM_CHECK_STR_EQ(bench().session.model->name.c_str(), "resblock");
+  IM_CHECK(bench().session.model->wish == chosen);
+  bench().commands.run("edit.undo");
+  IM_CHECK(bench().session.wish == gui::BuildWish());
   const auto& form = bench().results->sweep->form;
   IM_CHECK_EQ(form.subjects.size(), 2u);
   IM_CHECK_EQ(form.n.size(), 2u);
