@@ -1,6 +1,7 @@
 #include <wide/model.h>
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <unistd.h>
 
@@ -19,6 +20,16 @@
 #include "core/run/tensor_memory.h"
 
 namespace widebench {
+
+namespace {
+
+// The process, or one that it was forked from, that made a wide model first.
+pid_t process_of_the_first() {
+  static const pid_t first = ::getpid();
+  return first;
+}
+
+}  // namespace
 
 class WideModel::State {
  public:
@@ -64,6 +75,7 @@ class WideModel::State {
 
   const wide::Build& build(std::span<const wide::ModelInput> inputs) {
     if (is_ready(inputs)) return model.build(inputs);
+    refuse_changed();
     const wide::KeptGenerator kept(at::kCPU);  // measuring draws operands
     const auto& built = model.build(inputs);
     warn(built.plan().objection_to(built.optimized, std::array{strategy}));
@@ -99,6 +111,12 @@ class WideModel::State {
             "this process was forked after the wide model was made, and threads of libtorch do "
             "not live on in it; start processes by 'spawn', or fork before the first model is made");
       }
+      if (first_process != process && at::get_num_threads() > 1) {
+        throw wide::Error(
+            stage,
+            "this process was forked from one that had wide models, whose threads do not live on in it; take "
+            "one thread (set_num_threads(1)), or start processes by 'spawn'");
+      }
       const std::lock_guard lock(mutex);
       cancelled = false;  // what was cancelled is over
       // A model computes in its own types: what kernels a plan chose does not decide which of its products
@@ -108,7 +126,7 @@ class WideModel::State {
     });
   }
 
-  const pid_t process = ::getpid();
+  const pid_t process = ::getpid(), first_process = process_of_the_first();
   std::map<std::string, at::Tensor> own;  ///< tensors of the file that no member brings
   Versions versions;
   mutable std::mutex mutex;
@@ -238,9 +256,17 @@ std::vector<Tensor> WideModel::run_alone(std::int64_t i, std::span<const Input> 
   return state_->locked("run", inputs, [&](const auto& given) {
     if (i < 0 || i >= size()) throw wide::Error("run", "there is no member " + std::to_string(i));
     state_->refuse_changed();
+    const auto& weights = state_->model.member_list()[static_cast<std::size_t>(i)].tensors;
+    const auto copied = [&](const at::Tensor& tensor) {  // what is done to it must not change the member
+      const bool is_weight = std::ranges::any_of(weights, [&](const auto& weight) {
+        return tensor.has_storage() && weight.second.has_storage() &&
+               tensor.storage().is_alias_of(weight.second.storage());
+      });
+      return is_weight ? tensor.clone() : tensor;
+    };
     std::vector<Tensor> outputs;
     for (const auto& output : state_->model.run_alone(i, given).outputs)
-      outputs.push_back(output.isTensor() ? Tensor(ordinary(output.toTensor())) : Tensor());
+      outputs.push_back(output.isTensor() ? Tensor(ordinary(copied(output.toTensor()))) : Tensor());
     return outputs;
   });
 }

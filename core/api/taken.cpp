@@ -22,9 +22,10 @@ void take(Taken& taken, const wide::Graph& graph, const std::set<std::string>& k
                                     tensor.device().str() +
                                     "; models run on the CPU here, move the members there");
     }
-    if (tensor.layout() != at::kStrided || tensor.is_nested() || tensor.is_quantized()) {
+    const bool is_dense = tensor.layout() == at::kStrided && !tensor.is_nested() && !tensor.is_quantized();
+    if (!is_dense || tensor._is_zerotensor()) {
       throw wide::Error("load", "member '" + given.name + "', tensor '" + fqn +
-                                    "': is sparse, nested or quantized; give a dense one");
+                                    "': is sparse, nested, quantized or without memory; give a dense one");
     }
     taken.versions.watch(given.name, fqn, tensor);
     member.tensors.insert_or_assign(fqn, tensor.detach());

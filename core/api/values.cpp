@@ -150,9 +150,12 @@ std::vector<wide::ModelInput> inputs_of(std::span<const Input> given) {
     const at::Tensor& tensor = input.tensor;
     if (!tensor.defined())
       throw wide::Error("run", "input." + std::to_string(inputs.size()) + " is no tensor; give one");
+    if (tensor.layout() != at::kStrided || tensor.is_nested() || tensor.is_quantized())
+      throw wide::Error("run", "input." + std::to_string(inputs.size()) +
+                                   " is sparse, nested or quantized; give a dense tensor");
     if (input.mapped && tensor.dim() == 0)
       throw wide::Error("run", "input." + std::to_string(inputs.size()) + " has no axis of members");
-    inputs.push_back({tensor, input.mapped});
+    inputs.push_back({tensor.resolve_conj().resolve_neg(), input.mapped});  // kernels read the memory
   }
   return inputs;
 }

@@ -9,6 +9,7 @@
 
 #include <new>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/aten/torch_error.h"
@@ -18,13 +19,21 @@
 
 namespace widebench {
 
+/// Names of members and tensors are the caller's: control characters in them become "?".
+inline std::string one_line(std::string text) {
+  for (auto& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text;
+}
+
 /// What `body` gives; what it throws becomes Error, of `stage` where it is libtorch's.
 template <typename Body>
 auto with_errors(const char* stage, Body body) {
   try {
     return body();
   } catch (const wide::Error& error) {
-    throw Error(error.stage(), error.what());
+    throw Error(error.stage(), one_line(error.what()));
   } catch (const c10::Error& error) {
     if (wide::is_out_of_memory(error)) throw std::bad_alloc();
     throw Error(stage, wide::first_line(error));

@@ -47,8 +47,9 @@ struct InputInfo {
 
 /// Functions of one model may be called from several threads and wait for each other; cancel(), progress()
 /// and size() wait for nothing. Different models run side by side. A model that was made before fork() is
-/// refused in the child. All functions throw Error, and std::bad_alloc where memory runs out; the model stays
-/// as it was. One that was moved from may only be assigned to or destroyed.
+/// refused in the child, and so is a new one there, unless it has one thread. All functions throw Error, and
+/// std::bad_alloc where memory runs out; the model stays as it was, but that random streams may have gone on.
+/// One that was moved from may only be assigned to or destroyed. No pass may go on while the process ends.
 class WideModel {
  public:
   /// One exported program (.pt2) and N checkpoints (safetensors); one program alone; or N programs of one

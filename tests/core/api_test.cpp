@@ -1,5 +1,6 @@
 // The public interface: what it gives, what it refuses, and that it may be called from several threads.
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -167,6 +168,25 @@ TEST(Api, WeightsWrittenInPlaceAreNoticed) {
   EXPECT_EQ(stage_of([&] { model.forward(inputs); }), "stale");
 }
 
+TEST(Api, WeightsWrittenBeforeAPlanIsMadeAreNoticed) {
+  auto members = members_of(opened("mutating_buffer"));
+  auto model = WideModel::from_bytes(program("mutating_buffer"), members, Config::fast());
+  const auto inputs = inputs_for(model);
+  const auto written = model.weights(1);
+  model.forward(inputs);
+  std::string buffer;  // that the model writes itself
+  for (const auto& [fqn, tensor] : model.weights(1))
+    if (!at::equal(tensor.torch(), written.at(fqn).torch())) buffer = fqn;
+  ASSERT_NE(buffer, "");
+  auto another = WideModel::from_bytes(program("mutating_buffer"), members, Config::fast());
+  members[1].tensors.at(buffer).torch().add_(100);
+  EXPECT_EQ(stage_of([&] { another.prepare(inputs); }), "stale");
+  EXPECT_EQ(stage_of([&] { another.plan(inputs); }), "stale");
+  EXPECT_EQ(stage_of([&] { another.report(inputs); }), "stale");
+  EXPECT_EQ(stage_of([&] { another.forward(inputs); }), "stale");
+  EXPECT_EQ(stage_of([&] { model.forward(inputs); }), "");  // it goes on from what it wrote
+}
+
 TEST(Api, WrittenBuffersAreWeightsAndBeginAnew) {
   auto model = opened("mutating_buffer");
   const auto inputs = inputs_for(model);
@@ -249,12 +269,19 @@ TEST(Api, ExpandedAndTurnedInputsAndWeights) {
   }
   auto model = WideModel::from_bytes(program("mlp"), members, Config::fast());
   const auto good = inputs_for(model).at(0).tensor.torch();
+  const auto forward = [&](const at::Tensor& tensor) {
+    const Input input{tensor};
+    return model.forward({&input, 1});
+  };
   for (const auto& turned : {good.t().contiguous().t(), good.slice(0, 0, 1).expand_as(good)}) {
     const Input input{turned};
     const auto outputs = model.forward({&input, 1});
     for (std::int64_t i = 0; i < model.size(); ++i)
       EXPECT_TRUE(at::allclose(outputs[0].tensor[i], model.run_alone(i, {&input, 1})[0], 1e-4, 1e-5));
   }
+  const auto lazy = at::_neg_view(good.neg());  // its memory holds the other sign
+  EXPECT_TRUE(lazy.is_neg());
+  EXPECT_TRUE(at::equal(forward(lazy)[0].tensor.torch(), forward(good)[0].tensor.torch()));
   const Input nans{at::full_like(good, std::numeric_limits<double>::quiet_NaN())};
   EXPECT_TRUE(model.forward({&nans, 1})[0].tensor.torch().isnan().all().item<bool>());
 }
@@ -341,6 +368,15 @@ TEST(Api, RefusedAfterFork) {
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  if (at::get_num_threads() == 1) return;
+  // A new model would wait for ever for threads that are not there.
+  const auto second = ::fork();
+  if (second == 0) {
+    ::alarm(60);
+    ::_exit(stage_of([&] { opened("mlp").forward(inputs); }) == "run" ? 0 : 1);
+  }
+  ASSERT_EQ(::waitpid(second, &status, 0), second);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(stage_of([&] { model.forward(inputs); }), "");
 }
