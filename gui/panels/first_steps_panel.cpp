@@ -20,7 +20,8 @@ std::vector<GuideStep> steps_of(const FirstStepsPanel& panel, const Workbench& b
   const bool open = session.model != nullptr;
   const auto& sweep = *results.sweep;
   const bool of_it =
-      sweep.job != 0 || (open && shows(sweep, session.model->name));  // measured now, or earlier
+      sweep.job != 0 || (open && shows(sweep, session.model->name,
+                                       !session.model->source.subject.empty()));  // measured now, or earlier
   const bool measured = sweep.run && sweep.run->run.id > 0 && of_it;
   return {
       {"Open a model",

@@ -157,7 +157,12 @@ RunData read_run(const std::filesystem::path& database, std::int64_t wanted) {
   return data;
 }
 
-std::optional<RunData> newest_run(const std::filesystem::path& database, const std::string& subject) {
+bool is_of(const results::CaseRecord& record, const std::string& subject, bool built_in) {
+  return record.subject == subject && (record.kind != "model") == built_in;
+}
+
+std::optional<RunData> newest_run(const std::filesystem::path& database, const std::string& subject,
+                                  bool built_in) {
   std::int64_t newest = 0;
   {
     const auto store = Store::open(database, OpenMode::kReadOnly);
@@ -167,7 +172,7 @@ std::optional<RunData> newest_run(const std::filesystem::path& database, const s
       if (subject.empty()) return true;
       const auto cases = store.compared_cases(run.id);
       return std::any_of(cases.begin(), cases.end(),
-                         [&](const results::CaseRecord& one) { return one.subject == subject; });
+                         [&](const results::CaseRecord& one) { return is_of(one, subject, built_in); });
     };
     const auto found = std::find_if(runs.rbegin(), runs.rend(), fits);
     if (found == runs.rend()) return std::nullopt;

@@ -53,9 +53,12 @@ struct RunData {
 };
 /// `wanted` 0: the newest one that measured, where there is one. Throws wide::Error.
 RunData read_run(const std::filesystem::path& database, std::int64_t wanted);
-/// The newest one that was measured here, and that has `subject` (empty: any); nothing where there is none.
-/// Throws wide::Error.
-std::optional<RunData> newest_run(const std::filesystem::path& database, const std::string& subject);
+/// The newest one that was measured here, and that has `subject` (empty: any), which is built in or a model
+/// of one's own; nothing where there is none. Throws wide::Error.
+std::optional<RunData> newest_run(const std::filesystem::path& database, const std::string& subject,
+                                  bool built_in);
+/// Whether the case is of that subject.
+bool is_of(const results::CaseRecord& record, const std::string& subject, bool built_in);
 
 /// A comparison and its rows.
 struct CompareData {

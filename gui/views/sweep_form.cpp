@@ -75,11 +75,13 @@ std::string objection(const SweepForm& form) {
 }
 
 std::string remark(const SweepForm& form) {
-  if (form.model.empty() || form.n.empty()) return "";
+  std::string text;
+  if (form.threads) text.append("Threads: ").append(std::to_string(*form.threads)).append(". ");
+  if (form.seed) text.append("Seed: ").append(std::to_string(*form.seed)).append(". ");
+  if (form.model.empty() || form.n.empty()) return text;
   const auto given = members_in_checkpoints(form);
-  if (*std::max_element(form.n.begin(), form.n.end()) <= given) return "";
-  std::string text = "Members beyond the ";
-  text.append(given == 1 ? "first" : "first ").append(given == 1 ? "" : std::to_string(given));
+  if (*std::max_element(form.n.begin(), form.n.end()) <= given) return text;
+  text.append("Members beyond the first").append(given == 1 ? "" : " " + std::to_string(given));
   return text.append(" have no checkpoint: they are copies, their weights scaled by a percent or more.");
 }
 

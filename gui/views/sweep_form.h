@@ -41,8 +41,8 @@ inline const std::vector<std::string> kChoosableRivals = {"eager", "threads", "a
 /// Why the form cannot be measured; empty: it can, as far as the form shows.
 std::string objection(const SweepForm& form);
 
-/// What is worth knowing before a model of one's own is measured: that members without a checkpoint are
-/// copies. Empty: nothing.
+/// What is worth knowing before it is measured: what a command line brought that the form has no field for,
+/// and that members of a model without a checkpoint are copies. Empty: nothing.
 std::string remark(const SweepForm& form);
 
 /// Arguments of `widebench`, "benchmark" first.

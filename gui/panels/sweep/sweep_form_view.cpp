@@ -10,6 +10,7 @@
 #include "gui/panels/shared/table_room.h"
 #include "gui/panels/sweep/sweep_panel.h"
 #include "presets/case_fields.h"
+#include "results/table.h"
 
 namespace wide::gui {
 namespace {
@@ -39,6 +40,13 @@ std::vector<Choice> strategy_choices(const SweepPanel& panel) {
   return choices;
 }
 
+// That a command line named, and its checkpoints.
+void forget_model(SweepForm& form) {
+  form.model.clear();
+  form.weights.clear();
+  form.members.reset();
+}
+
 void draw_subjects(SweepPanel& panel, Workbench& bench, const Ui& ui) {
   field(ui, bench.session.model ? "measure" : "subjects");
   if (bench.session.model) {
@@ -51,6 +59,14 @@ void draw_subjects(SweepPanel& panel, Workbench& bench, const Ui& ui) {
     if (combo("##what", which, {"built-in subjects", name.c_str()})) panel.open_model = which == 1;
     if (panel.open_model) return;
     field(ui, "which");
+  }
+  if (!panel.form.model.empty()) {  // a command line named it
+    const auto name = "the model " + results::printable(panel.form.model, 200);
+    int which = 1;
+    ImGui::SetNextItemWidth(-1);
+    if (combo("##of_line", which, {"built-in subjects", name.c_str()}) && which == 0)
+      forget_model(panel.form);
+    return;
   }
   choose_many(ui, "##subjects", subject_choices(panel), panel.form.subjects, "all of the preset");
 }
@@ -142,6 +158,7 @@ SweepForm form_of(const SweepPanel& panel, const Workbench& bench) {
   if (!source.subject.empty()) {
     form.subjects = {source.subject};
     form.preset = kSubjectSizes;  // whose sizes it has
+    forget_model(form);
     return form;
   }
   form.subjects.clear();
@@ -198,7 +215,12 @@ void draw_form(SweepPanel& panel, Workbench& bench, const Ui& ui) {
       ImGui::TableSetupColumn(i == 0 ? "field" : "field2", ImGuiTableColumnFlags_WidthStretch);
     }
     field(ui, "preset");
-    choose_one(ui, "##preset", panel.presets, panel.form.preset);
+    const auto* open = panel.open_model ? bench.session.model.get() : nullptr;
+    if (!open || open->source.subject.empty()) {
+      choose_one(ui, "##preset", panel.presets, panel.form.preset);
+    } else {
+      faint_text(ui, std::string(kSubjectSizes) + ", whose sizes are open");
+    }
     draw_subjects(panel, bench, ui);
     draw_axes(panel, bench, ui);
     ImGui::EndTable();

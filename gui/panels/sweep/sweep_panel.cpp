@@ -114,11 +114,13 @@ void draw_cases(SweepPanel& panel, const Ui& ui) {
 void follow_model(SweepPanel& panel, const Workbench& bench, const Ui& ui) {
   const auto& model = bench.session.model;
   const auto subject = panel.open_model && model ? model->name : std::string();
-  if (panel.asked && panel.subject == subject) return;
+  const bool built_in = model && !model->source.subject.empty();
+  if (panel.asked && panel.subject == subject && panel.built_in == built_in) return;
   panel.asked = true;
   panel.subject = subject;
+  panel.built_in = built_in;
   const bool sample = panel.run && panel.run->run.id == 0;
-  if (sample || (panel.run && (subject.empty() || shows(panel, subject)))) return;
+  if (sample || (panel.run && (subject.empty() || shows(panel, subject, built_in)))) return;
   panel.run.reset();
   ui.commands.run("sweep.show_run");
 }

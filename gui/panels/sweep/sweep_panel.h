@@ -51,6 +51,7 @@ struct SweepPanel {
   std::string gated_against;     ///< that baseline
   bool asked = false;            ///< whether the newest run of the database was looked for
   std::string subject;           ///< of which it was looked for; empty: of any
+  bool built_in = false;         ///< that subject is
   std::uint64_t reading = 0;     ///< the job that reads a run of it; 0: none did
   TableView view;
   SaveDialog save;
@@ -76,7 +77,7 @@ void resume_sweep(const std::shared_ptr<SweepPanel>& panel, Workbench& bench, st
 /// Why nothing can be measured now; empty: it can.
 std::string cannot_measure(const SweepPanel& panel, const Workbench& bench);
 /// Whether the run that is shown has cases of it.
-bool shows(const SweepPanel& panel, const std::string& subject);
+bool shows(const SweepPanel& panel, const std::string& subject, bool built_in);
 /// Reads a run on a job and shows it; 0: the newest of what is to be measured, or none.
 void load_run(const std::shared_ptr<SweepPanel>& panel, Workbench& bench, std::int64_t run);
 void show_run(SweepPanel& panel, std::shared_ptr<RunData> run);

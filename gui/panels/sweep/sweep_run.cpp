@@ -129,10 +129,10 @@ void resume_sweep(const Shared& panel, Workbench& bench, std::int64_t run) {
         {"Resuming run " + std::to_string(run), [words] { return words; }, bench.host.program, database});
 }
 
-bool shows(const SweepPanel& panel, const std::string& subject) {
-  if (!panel.run) return false;
-  const auto& subjects = panel.run->subjects;
-  return std::find(subjects.begin(), subjects.end(), subject) != subjects.end();
+bool shows(const SweepPanel& panel, const std::string& subject, bool built_in) {
+  return panel.run &&
+         std::any_of(panel.run->cases.begin(), panel.run->cases.end(),
+                     [&](const results::CaseRecord& one) { return is_of(one, subject, built_in); });
 }
 
 void load_run(const Shared& panel, Workbench& bench, std::int64_t run) {
@@ -140,16 +140,17 @@ void load_run(const Shared& panel, Workbench& bench, std::int64_t run) {
   std::error_code failed;
   if (database.empty() || !std::filesystem::exists(database, failed)) return;
   const auto subject = panel->subject;
+  const bool built_in = panel->built_in;
   panel->reading = bench.jobs.start(
       Lane::kFiles, run == 0 ? "Reading the last sweep" : "Reading run " + std::to_string(run),
-      [panel, database, run, subject, before = panel->run](const JobContext&) -> Apply {
+      [panel, database, run, subject, built_in, before = panel->run](const JobContext&) -> Apply {
         if (run != 0) {
           auto read = std::make_shared<RunData>(read_run(database, run));
           return [panel, read] { show_run(*panel, read); };
         }
         // Nobody asked for the newest one: History says what is wrong with a database.
         try {
-          auto read = newest_run(database, subject);
+          auto read = newest_run(database, subject, built_in);
           if (!read) return [] {};
           return [panel, subject, before, read = std::make_shared<RunData>(std::move(*read))] {
             if (panel->run == before && panel->subject == subject) show_run(*panel, read);

@@ -147,10 +147,11 @@ TEST(HistoryData, TheNewestRunOfASubjectIsFound) {
   auto imported = store.run(first);
   imported.uid.clear();
   store.import_run(imported, store.cases(first));
-  ASSERT_TRUE(newest_run(file, "case3").has_value());
-  EXPECT_EQ(newest_run(file, "case3")->run.id, first);  // not what came from elsewhere
-  EXPECT_EQ(newest_run(file, "")->run.id, first);
-  EXPECT_FALSE(newest_run(file, "resblock").has_value());
+  ASSERT_TRUE(newest_run(file, "case3", true).has_value());
+  EXPECT_EQ(newest_run(file, "case3", true)->run.id, first);  // not what came from elsewhere
+  EXPECT_EQ(newest_run(file, "", true)->run.id, first);
+  EXPECT_FALSE(newest_run(file, "resblock", true).has_value());
+  EXPECT_FALSE(newest_run(file, "case3", false).has_value());  // a file of that name is another model
 }
 
 TEST(HistoryData, AComparisonIsShownWithWordsAndIntervals) {
