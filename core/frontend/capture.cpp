@@ -197,7 +197,8 @@ class Capture {
     if (is_strided(result.op))
       return add_strided(graph_, std::move(result), meta_of, new_value,
                          std::none_of(scope.nodes.begin(), scope.nodes.end(), writes));
-    if (!is_scalar_op(result.op) && draws_random(result))
+    // Those of the graph itself are laid out when strides are seen: with_draws_in_turn().
+    if (depth > 0 && !is_scalar_op(result.op) && draws_random(result))
       return add_draw(graph_, std::move(result), meta_of, new_value);
     if (autocast_) result = under_autocast(graph_, *autocast_, std::move(result));
     graph_.nodes.push_back(std::move(result));

@@ -14,9 +14,12 @@
 #include <variant>
 #include <vector>
 
+#include "core/aten/device.h"
 #include "core/eager/higher_order.h"
+#include "core/eager/interpreter.h"
 #include "core/eager/operators.h"
 #include "core/ir/graph_body.h"
+#include "core/ir/scalar_ops.h"
 #include "formats/expression.h"
 
 namespace wide {
@@ -206,6 +209,45 @@ void add_draw(Graph& graph, Node draw, const MetaOf& meta_of, const NewValue& ne
     if (lies_otherwise) return draw_laid_out(graph, std::move(draw), meta_of, new_value);
   }
   graph.nodes.push_back(std::move(draw));
+}
+
+Graph with_draws_in_turn(const Graph& graph, std::span<const c10::IValue> inputs) {
+  const auto is_draw = [](const Node& node) {
+    return !is_scalar_op(node.op) && !is_higher_order(node) && draws_random(node);
+  };
+  if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_draw)) return graph;
+  std::map<ValueId, formats::TensorMeta> seen;
+  const auto note = [&](ValueId id, const c10::IValue& value) {
+    if (id < 0 || !value.isTensor() || !value.toTensor().defined()) return;
+    auto& meta = seen[id];
+    for (const auto size : value.toTensor().sizes()) meta.sizes.emplace_back(size);
+    for (const auto stride : value.toTensor().strides()) meta.strides.emplace_back(stride);
+  };
+  const KeptGenerator kept(graph.device);
+  Interpreter(graph).run(inputs, [&](const Node& node, auto operands, auto results) {
+    if (!is_draw(node)) return;
+    std::size_t use = 0;
+    for_each_use(node, [&](ValueId id) { seen.erase(id), note(id, operands[use++]); });
+    for (std::size_t i = 0; i < node.results.size(); ++i)
+      seen.erase(node.results[i]), note(node.results[i], results[i]);
+  });
+  auto laid_out = graph;
+  laid_out.nodes.clear();
+  const NewValue new_value = [&](const std::string& name, std::optional<TensorType> type) {
+    return laid_out.add_value(laid_out.unique_name(name), true, std::move(type));
+  };
+  const MetaOf meta_of = [&](ValueId id) {
+    const auto found = seen.find(id);
+    return found == seen.end() ? nullptr : &found->second;
+  };
+  for (const auto& node : graph.nodes) {
+    if (is_draw(node)) {
+      add_draw(laid_out, node, meta_of, new_value);
+    } else {
+      laid_out.nodes.push_back(node);
+    }
+  }
+  return laid_out;
 }
 
 bool is_strided(std::string_view op) {

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "core/aten/pages.h"
+#include "core/frontend/memory_order.h"
 #include "core/model/wide_model.h"
 #include "core/passes/canonicalize.h"
 #include "core/passes/functionalize.h"
@@ -50,7 +51,8 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   Specialized specialized;
   pipeline.run("specialize", [&] {
     // Scalar inputs of the program come as tensors too; they are read once.
-    specialized = specialize(captured_, member_values(0, inputs, captured_));
+    const auto drawn = with_draws_in_turn(captured_, member_values(0, inputs, captured_));
+    specialized = specialize(drawn, member_values(0, inputs, captured_));
     return specialized.graph;
   });
   auto written = written_inputs(specialized);

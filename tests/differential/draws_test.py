@@ -18,9 +18,11 @@ CALLS = ("F.dropout(t, 0.4, True)", "F.dropout(t, 0.4, True, True)", "F.alpha_dr
          "torch.randn_like(t)", "torch.randint_like(t, 9)", "torch.normal(t, 1.0)", "torch.multinomial(t.flatten(1).softmax(-1), 1)",
          "torch.multinomial(t[0].softmax(-1), 3)", "torch.multinomial(t[0].abs() + 0.1, 1)", "torch.normal(t, t.abs())", "torch.poisson(t.abs())",
          "t.half().normal_().float()", "t.double().exponential_()", "t.bernoulli(0.3)", "F.gumbel_softmax(t)", "F.scaled_dot_product_attention(t, t, t, dropout_p=0.3)")
-# An input's shape and what is drawn into: turned, turned with a dynamic size, with gaps, expanded, as it is.
+# An input's shape and what is drawn into: turned, turned with a dynamic size, with gaps, as it is; and of operators whose result
+# lies otherwise than torch.export writes down.
 TENSORS = {"x0": "(4, 5, 6, )", "x1": "(B, 5, 6, )", "x2": "(4, 5, 12, )"}
-LAYOUTS = ("(x0 * 2).permute(2, 0, 1)", "(x1 * 2).transpose(1, 2)", "(x2 * 2)[..., ::2]", "x0 * 2")
+LAYOUTS = ("(x0 * 2).permute(2, 0, 1)", "(x1 * 2).transpose(1, 2)", "(x2 * 2)[..., ::2]", "x0 * 2", "F.max_pool1d((x0 * 2).transpose(1, 2), 2)",
+           "F.batch_norm((x1 * 2).transpose(1, 2), None, None, training=True)", "torch.copysign((x0 * 2).permute(2, 0, 1), torch.tensor(1.))")
 MODULE = """import torch
 import torch.nn.functional as F
 
@@ -58,7 +60,7 @@ def make(out, only=""):
         for form in ("", "functional"):
             text, name = f"{draw}{', ' + form if form else ''}", f"case{len(made):03}"
             # Without writes some draws are others in PyTorch itself: then those of the layouts where they are not.
-            for layouts in (LAYOUTS, LAYOUTS[2:]) if only in draw else ():
+            for layouts in (LAYOUTS, LAYOUTS[:4], LAYOUTS[2:4]) if only in draw else ():
                 try:
                     golden.Case(source(draw, layouts), 1, form=form).save(out / name)
                     made.append((name, text))
