@@ -59,7 +59,8 @@ results::Check check_least_time(const Build& built, std::int64_t members, const 
   if (work.flops <= kUsualFlops * threads * seconds && work.bytes <= kUsualBytes * threads * seconds)
     return check;
   double least = least_microseconds(work, dtype, stored_peaks({}, KeptPeaks::kAny));
-  if (median_us < least)
+  // Peaks that were measured beside other work are too low, and so may be those of now.
+  for (int i = 0; i < 3 && median_us < least; ++i)
     least = std::min(least, least_microseconds(work, dtype, stored_peaks({}, KeptPeaks::kNone)));
   check.passed = !(median_us < least);
   if (!check.passed) {

@@ -18,8 +18,8 @@ struct Work {
 Work work_of(const Build& built, std::int64_t members);
 
 /// Microseconds that the work takes at the machine's peaks, divided by a margin of 4: algorithms that need
-/// fewer operations (Winograd's convolution), and peaks measured beside other work, stay above it. 0 where no
-/// peak is known for `dtype`.
+/// fewer operations (Winograd's convolution), and peaks measured beside some other work, stay above it. 0
+/// where no peak is known for `dtype`.
 double least_microseconds(const Work& work, const std::string& dtype, const profiler::Peaks& peaks);
 
 /// Holds the median time of a pass on the CPU against the least. Peaks are measured, some seconds, only where

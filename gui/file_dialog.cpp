@@ -188,8 +188,10 @@ void FileDialog::draw(const Ui& ui) {
   }
   ImGui::SetNextItemWidth(-1);
   if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
-  if (ImGui::InputTextWithHint("##path", "or type a path", &typed_, ImGuiInputTextFlags_EnterReturnsTrue))
+  if (ImGui::InputTextWithHint("##path", "or type a path", &typed_, ImGuiInputTextFlags_EnterReturnsTrue)) {
     confirm();
+    ImGui::SetKeyboardFocusHere(-1);  // where it was not there, another is typed
+  }
   if (open_ && ImGui::Button("Open")) confirm();
   ImGui::SameLine();
   if (ImGui::Button("Cancel") || ImGui::IsKeyPressed(ImGuiKey_Escape)) open_ = false;

@@ -80,7 +80,11 @@ void update(StatusBar& status, Workbench& bench) {
     return;
   }
   std::error_code failed;
-  if (records.database.empty() || !std::filesystem::exists(records.database, failed)) return;
+  if (records.database.empty() || !std::filesystem::exists(records.database, failed)) {
+    status.noise.reset();
+    status.fault.clear();
+    return;
+  }
   bench.jobs.start(Lane::kFiles, "Reading what is kept",
                    [&status, &bench, database = records.database,
                     key = profiler::key(bench.machine())](const JobContext&) -> Apply {

@@ -30,6 +30,7 @@ std::string unfit(const Call& call) {
   for (const auto index : {kC, kA, kB}) {
     if (!call.operand_of(index)) return "an operand is a constant";
   }
+  if (!call.is_real(kAlpha)) return "its factor is complex";
   if (call.operand_at(kB)->type.rank() != 2) return "the right operand has batch axes";
   if (call.operand_at(kC)->type.shape != call.results[0].shape) return "what is added to broadcasts";
   return call.results[0].rank() < 2 ? "the left operand is a vector" : "";

@@ -62,6 +62,7 @@ std::string unfit(const Call& call) {
   for (auto index = first; index <= last; ++index) {
     if (!call.operand_of(index)) return "an operand is a constant";
   }
+  if (is_addition(call) && !(call.is_real(kBeta) && call.is_real(kAlpha))) return "its factors are complex";
   return {};
 }
 

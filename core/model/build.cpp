@@ -1,6 +1,7 @@
 // From the captured graph to programs for inputs of given shapes: make_build() is the list of stages.
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "core/aten/pages.h"
 #include "core/frontend/memory_order.h"
@@ -158,7 +159,7 @@ PlannedExecution WideModel::planned(const Graph& optimized, const Graph& canonic
 std::optional<PlannedExecution> WideModel::restored_plan(const PlanRequest& request, const std::string& key) {
   const auto restored = [&](const StoredPlan& plan) {
     auto execution = restore(request, plan);
-    tell_stand_ins(execution.plan);
+    tell_stand_ins(execution.plan, plan);
     return execution;
   };
   if (options_.plan) return restored(*options_.plan);
@@ -184,18 +185,19 @@ std::optional<PlannedExecution> WideModel::restored_plan(const PlanRequest& requ
   }
 }
 
-void WideModel::tell_stand_ins(const Plan& plan) {
+void WideModel::tell_stand_ins(const Plan& plan, const StoredPlan& stored) {
   std::int64_t nodes = 0;
   std::string strategy, reason;
-  for (const auto& node : plan.nodes) {
-    if (node.refusals.empty()) continue;
+  for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
+    const auto& node = plan.nodes[i];
+    const bool is_as_stored = i < stored.nodes.size() && node.strategy == stored.nodes[i].strategy;
+    if (node.refusals.empty() || is_as_stored) continue;
     ++nodes;
     strategy = node.refusals.back().strategy, reason = node.refusals.back().reason;
   }
-  if (nodes == 0 || !options_.warn) return;
+  if (nodes == 0 || !options_.warn || std::exchange(told_stand_ins_, true)) return;
   options_.warn("the plan's strategy '" + strategy + "' cannot run here for " + std::to_string(nodes) +
                 (nodes == 1 ? " node" : " nodes") + ", which another runs: " + reason);
-  options_.warn = {};
 }
 
 }  // namespace wide

@@ -206,7 +206,7 @@ class WideModel {
   std::vector<WideTensor> input_values(const Graph& graph, std::span<const ModelInput> inputs) const;
   const Constant& weight(const std::string& fqn);
   void settle_weights();
-  void tell_stand_ins(const Plan& plan);
+  void tell_stand_ins(const Plan& plan, const StoredPlan& stored);
   std::optional<std::string> find_twin(const std::string& fqn);
   /// One pass; a fault of one member names it.
   std::vector<ExecutionOutput> run_named(const Build& built, std::span<const ModelInput> inputs);
@@ -229,6 +229,7 @@ class WideModel {
   std::map<std::string, StoredPlan> plans_;  ///< of before, for builds that are not made yet, by the same key
   std::uint64_t uses_ = 0;
   std::vector<std::uint64_t> seeds_;
+  bool told_stand_ins_ = false;
   Last last_;
   std::unique_ptr<MemberStreams> streams_;
   std::unique_ptr<MemoryPool> pool_;

@@ -29,6 +29,11 @@ std::int64_t Call::integer(std::size_t index) const {
   return std::get<std::int64_t>(value);
 }
 
+bool Call::is_real(std::size_t index) const {
+  const auto& value = node.arguments[index].value;
+  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
+}
+
 double Call::real(std::size_t index) const {
   const auto& value = node.arguments[index].value;
   if (const auto* number = std::get_if<std::int64_t>(&value)) return static_cast<double>(*number);

@@ -42,6 +42,7 @@ struct Call {
   const Operand* operand_at(std::size_t index) const;
   bool is_none(std::size_t index) const { return node.arguments[index].is_none(); }
   std::int64_t integer(std::size_t index) const;
+  bool is_real(std::size_t index) const;  ///< a number, and not a complex one
   double real(std::size_t index) const;
   bool flag(std::size_t index) const;
   /// A list of integers; a single integer is a list of one; None is empty.

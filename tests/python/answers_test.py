@@ -49,6 +49,22 @@ class Answers(unittest.TestCase):
         self.assertTrue(proof)
         self.assertIn("member against its own run", [check.what for check in proof.checks])
 
+    def test_complex_factors(self):
+        class Added(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = (torch.nn.Parameter(torch.randn(2, 3, 3, dtype=torch.complex64)) for _ in range(2))
+
+            def forward(self, x):
+                return torch.baddbmm(self.a, self.b, x, beta=0.2 + 0.4j, alpha=1.2 + 1.8j), torch.addmm(self.a[0], self.b[1], x[0], alpha=1j)
+
+        modules, x = [Added() for _ in range(2)], torch.randn(2, 3, 3, dtype=torch.complex64)
+        wide = widebench.compile(modules, x, config=FAST)
+        for lazy in (x, x.conj()):
+            for k, output in enumerate(wide(lazy)):
+                for i, module in enumerate(modules):
+                    torch.testing.assert_close(output[i], module(lazy)[k])
+
     def test_structures(self):
         class Model(torch.nn.Module):
             def __init__(self, kind):

@@ -168,6 +168,7 @@ void change(const Shared& panel, Workbench& bench, const std::string& title,
     if (looked_at != 0 && data->row_of(looked_at) < data->runs.size())
       run = std::make_shared<RunData>(read_run(database, looked_at));
     return [panel, selection, data, run] {
+      ++panel->records->revision;
       show_runs(*panel, *selection, data);
       if (!run) return;
       run->table.filter(panel->cases.filter);

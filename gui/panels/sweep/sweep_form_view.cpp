@@ -194,7 +194,10 @@ void check_form(SweepPanel& panel, const Workbench& bench) {
   panel.counted = form;
   panel.cases = 0;
   panel.fault = objection(form);
-  if (!parse_counts(panel.counts)) panel.fault = "N is a list of numbers, as 2, 4, 8, or a range, as 2..64";
+  if (!parse_counts(panel.counts)) {
+    panel.fault = "N is a list of numbers from 1 to " + std::to_string(presets::kMostMembers) +
+                  ", as 2, 4, 8, or a range, as 2..64";
+  }
   if (!form.model.empty() && panel.open_model && bench.session.model &&
       bench.session.model->source.models.size() > 1)
     panel.fault = "several .pt2 files are not swept as one; open one of them, with its checkpoints";
