@@ -114,11 +114,11 @@ class Kill : public testing::Test {
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   // A preset of `count` cases of one subject.
-  void write_preset(const std::string& subject, int count) {
+  void write_preset(const std::string& subject, int count, const char* kind = "zoo") {
     std::vector<int> n(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) n[static_cast<std::size_t>(i)] = i + 1;
     const json cases =
-        json::array({{{"subject", subject}, {"kind", "zoo"}, {"shape", {{"batch", 3}}}, {"n", n}}});
+        json::array({{{"subject", subject}, {"kind", kind}, {"shape", {{"batch", 3}}}, {"n", n}}});
     std::ofstream(path("p.json")) << json{{"schema_version", 1}, {"name", "kill"}, {"cases", cases}};
   }
 
@@ -269,7 +269,7 @@ TEST_F(Kill, TwoProcessesDoNotMeasureOneRun) {
 }
 
 TEST_F(Kill, AHangingWorkerDiesWithTheSweep) {
-  write_preset("hang", 1);
+  write_preset("hang", 1, "primitive");
   auto process = start();
   const auto workers = worker_of(process);
   ASSERT_EQ(workers.size(), 1u);
