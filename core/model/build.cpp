@@ -1,6 +1,7 @@
 // From the captured graph to programs for inputs of given shapes: make_build() is the list of stages.
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "core/aten/pages.h"
@@ -52,8 +53,9 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   Specialized specialized;
   pipeline.run("specialize", [&] {
     // Scalar inputs of the program come as tensors too; they are read once.
-    const auto drawn = with_draws_in_turn(captured_, member_values(0, inputs, captured_));
-    specialized = specialize(drawn, member_values(0, inputs, captured_));
+    std::optional<Graph> drawn;
+    if (draws_numbers(captured_)) drawn = with_draws_in_turn(captured_, member_values(0, inputs, captured_));
+    specialized = specialize(drawn ? *drawn : captured_, member_values(0, inputs, captured_));
     return specialized.graph;
   });
   auto written = written_inputs(specialized);

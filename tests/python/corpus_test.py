@@ -15,6 +15,7 @@ except ImportError:
     print("SKIPPED: safetensors is not installed")
     sys.exit(77)
 
+
 def folders(*roots):
     """By name."""
     return {model.parent.name: model.parent for root in roots if root for model in sorted(pathlib.Path(root).glob("*/model.pt2"))}

@@ -152,8 +152,9 @@ void load_run(const Shared& panel, Workbench& bench, std::int64_t run) {
         try {
           auto read = newest_run(database, subject, built_in);
           if (!read) return [] {};
-          return [panel, subject, before, read = std::make_shared<RunData>(std::move(*read))] {
-            if (panel->run == before && panel->subject == subject) show_run(*panel, read);
+          return [panel, subject, built_in, before, read = std::make_shared<RunData>(std::move(*read))] {
+            if (panel->run == before && panel->subject == subject && panel->built_in == built_in)
+              show_run(*panel, read);
           };
         } catch (const Error&) {
           return [] {};
