@@ -39,6 +39,7 @@ at::DataPtr in_pages(std::size_t bytes, at::Device device) {
 at::Tensor empty_in_pages(at::IntArrayRef sizes, const at::TensorOptions& options) {
   const auto tensor = at::empty({0}, options);
   const auto bytes = static_cast<std::size_t>(c10::multiply_integers(sizes)) * tensor.element_size();
+  if (!tensor.is_cpu() || bytes < kLarge) return at::empty(sizes, options);
   return tensor.set_(c10::Storage(c10::Storage::use_byte_size_t(), bytes, in_pages(bytes, tensor.device())),
                      0, sizes, c10::contiguous_strides(sizes));
 }

@@ -22,11 +22,11 @@ void draw(const at::Tensor& tensor) {
   flat.narrow(0, whole * kDrawn, rest).copy_(some.narrow(0, 0, rest));
 }
 
-// One member's values: positive floats, and integers that are valid as indices of anything.
+// One member's values: positive floats, and integers that are valid as indices of anything. In pages: freed
+// blocks so large would have the C library keep as much for good at the end of each thread's heap.
 at::Tensor made_up(const ConcreteType& type, std::vector<std::int64_t> shape, at::Device device) {
-  const auto options = at::TensorOptions(device).dtype(type.dtype);
+  auto tensor = empty_in_pages(shape, at::TensorOptions(device).dtype(type.dtype));
   if (at::isFloatingType(type.dtype) || at::isComplexType(type.dtype)) {
-    auto tensor = at::empty(shape, options);
     if (type.dtype == at::kFloat || type.dtype == at::kDouble || type.dtype == at::kBFloat16 ||
         type.dtype == at::kHalf) {
       draw(tensor);
@@ -34,7 +34,7 @@ at::Tensor made_up(const ConcreteType& type, std::vector<std::int64_t> shape, at
     }
     return tensor.fill_(1);
   }
-  return at::zeros(shape, options);
+  return tensor.zero_();
 }
 
 }  // namespace
