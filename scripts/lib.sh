@@ -232,7 +232,8 @@ build() (
   exec 8>"$folder/.lock"
   flock -n 8 || { say "waiting for another build to end"; flock 8; }
   arguments="--preset $preset $*"
-  if [ ! -f "$folder/build.ninja" ] || [ "$(cat "$folder/.configured" 2>/dev/null)" != "$arguments" ]; then
+  if [ ! -f "$folder/build.ninja" ] || [ "$(cat "$folder/.configured" 2>/dev/null)" != "$arguments" ] ||
+    [ "$root/CMakePresets.json" -nt "$folder/.configured" ]; then
     say "configuring build/$preset"
     rm -f "$folder/.configured" "$folder/CMakeCache.txt"
     (cd "$root" && cmake --preset "$preset" "$@" </dev/null) >"$folder/configure.log" 2>&1 ||

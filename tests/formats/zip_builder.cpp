@@ -1,17 +1,15 @@
 #include "zip_builder.h"
 
+#include <zlib.h>
+
 #include "formats/archive.h"
 
 namespace wide::formats::test {
 namespace {
 
-std::uint32_t crc32(std::string_view bytes) {
-  std::uint32_t crc = 0xffffffff;
-  for (const char c : bytes) {
-    crc ^= static_cast<unsigned char>(c);
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (crc & 1 ? 0xedb88320 : 0);
-  }
-  return ~crc;
+std::uint32_t crc_of(const std::string& bytes) {
+  return static_cast<std::uint32_t>(
+      ::crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
 }
 
 void put(std::string& out, std::uint64_t value, int width) {
@@ -24,7 +22,7 @@ void put_common(std::string& out, const ZipPart& part, const std::string& name) 
   put(out, part.flags, 2);
   put(out, part.method, 2);
   put(out, 0, 4);  // time and date
-  put(out, part.crc.value_or(crc32(part.bytes)), 4);
+  put(out, part.crc ? *part.crc : crc_of(part.bytes), 4);
   put(out, size, 4);
   put(out, size, 4);
   put(out, name.size(), 2);
