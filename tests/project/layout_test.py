@@ -109,6 +109,32 @@ class Layout(unittest.TestCase):
                        and f"`{path.parts[1]}/`" not in text}
         self.assertEqual(sorted(undescribed), [], "folders that tests/README.md does not describe")
 
+    def test_all_run(self):
+        """Every file of tests is in a CMakeLists.txt, and where that names classes or single tests of a file, all of them."""
+        left_out = []
+        for path in files(".py", ".cpp"):
+            if path.parts[0] != "tests" or not path.stem.endswith("_test"):
+                continue
+            folder = path.parent if (ROOT / path.parent / "CMakeLists.txt").exists() else path.parent.parent
+            listed = (ROOT / folder / "CMakeLists.txt").read_text()
+            words = set(re.findall(r"\w+", listed))
+            if path.suffix == ".cpp":
+                patterns = re.findall(r"[\w/.*]*_test\.cpp|[\w/]*\*[\w.]*\.cpp", listed)
+                if not any(path.relative_to(folder).match(pattern.lstrip("/")) for pattern in patterns):
+                    left_out.append(str(path))
+                continue
+            name = path.stem.removesuffix("_test")
+            if not {path.stem, name, name.capitalize()} & words:
+                left_out.append(str(path))
+            classes = re.findall(r"^class (\w+)\((?:unittest\.TestCase|Case)\):\n((?:(?: .*)?\n)*)", (ROOT / path).read_text(), re.MULTILINE)
+            tests = {name: set(re.findall(r"^    def test_(\w+)", body, re.MULTILINE)) for name, body in classes}
+            tests = {name: names for name, names in tests.items() if names}
+            if words & set(tests):
+                left_out += [f"{path}: {name}" for name in tests if name not in words]
+            if ".test_${" in listed and folder.name == "project":
+                left_out += [f"{path}: test_{test}" for names in tests.values() for test in names - words]
+        self.assertEqual(sorted(left_out), [], "tests that no CMakeLists.txt names; they never run")
+
     def test_documents(self):
         for name in ("README.md", "LICENSE", "THIRD_PARTY.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md",
                      "docs/README.md", "docs/gpu.md", "scripts/README.md", "cmake/README.md"):
