@@ -64,7 +64,7 @@ bool Proof::passed() const {
 wide::BuildOptions options_of(const Config& config) {
   wide::BuildOptions options;
   options.mode = wide::parse_mode(config.mode);
-  for (std::size_t begin = 0; begin < config.strategy.size();) {
+  for (std::size_t begin = 0; begin <= config.strategy.size();) {
     const auto end = std::min(config.strategy.find('+', begin), config.strategy.size());
     add_choice(options.strategies, config.strategy.substr(begin, end - begin));
     begin = end + 1;

@@ -324,7 +324,8 @@ void write_bundle(const fs::path& given, std::span<const std::byte> program, con
       document["code"].push_back(name);
     }
     for (const auto& [key, plan] : model.plans()) document["plans"][key] = to_json(plan);
-    made.write(kBundleList, bytes_of(document.dump(1) + "\n"));
+    // A name may be a file's, whose bytes need be no text.
+    made.write(kBundleList, bytes_of(document.dump(1, ' ', false, json::error_handler_t::replace) + "\n"));
     made.put_in_place(replace);
   } catch (const fs::filesystem_error& error) {
     throw Error("write", formats::display_name(folder) + ": " + error.code().message());

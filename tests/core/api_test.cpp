@@ -1,31 +1,26 @@
-// The public interface: what it gives, what it refuses, and that it may be called from several threads.
+// The public interface: what it gives and what it refuses; api_threads_test.cpp has threads and processes.
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <wide/model.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <new>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <tuple>
 #include <vector>
 
 #include "core/api/values.h"
+#include "core/api_bed.h"
 #include "core/support.h"
 #include "tests/fake_load.h"
+#include "tests/temporary_folder.h"
 
 namespace {
 
@@ -35,59 +30,12 @@ using widebench::Input;
 using widebench::MemberWeights;
 using widebench::Tensor;
 using widebench::WideModel;
-
-std::filesystem::path corpus(const std::string& name) {
-  return std::filesystem::path(TESTS_FOLDER) / "corpus" / name;
-}
-
-WideModel opened(const std::string& name, const Config& config = Config::fast()) {
-  const auto folder = corpus(name);
-  return WideModel::from_files({folder / "model.pt2"},
-                               {folder / "seed0.safetensors", folder / "seed1.safetensors",
-                                folder / "seed2.safetensors", folder / "seed3.safetensors"},
-                               config);
-}
-
-std::vector<std::byte> program(const std::string& name) {
-  std::ifstream file(corpus(name) / "model.pt2", std::ios::binary);
-  const std::vector<char> all{std::istreambuf_iterator<char>(file), {}};
-  const auto bytes = std::as_bytes(std::span(all));
-  return {bytes.begin(), bytes.end()};
-}
-
-std::vector<MemberWeights> members_of(const WideModel& model) {
-  std::vector<MemberWeights> members;
-  const auto names = model.names();
-  for (std::size_t i = 0; i < names.size(); ++i)
-    members.push_back({names[i], model.weights(static_cast<std::int64_t>(i))});
-  return members;
-}
-
-std::vector<Input> inputs_for(const WideModel& model, bool mapped = false) {
-  std::vector<Input> inputs;
-  for (const auto& input : model.inputs()) {
-    auto sizes = input.sizes;
-    for (auto& size : sizes) size = size < 0 ? 5 : size;
-    if (mapped) sizes.insert(sizes.begin(), model.size());
-    inputs.push_back(
-        {input.dtype == widebench::Dtype::kInt64 ? at::randint(0, 4, sizes, at::kLong) : at::randn(sizes),
-         mapped});
-  }
-  return inputs;
-}
-
-// The stage of the Error that `body` throws; empty if none.
-template <typename Body>
-std::string stage_of(Body body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    EXPECT_FALSE(std::string_view(error.what()).empty());
-    EXPECT_EQ(std::string_view(error.what()).find('\n'), std::string_view::npos);
-    return error.stage();
-  }
-  return {};
-}
+using widebench::test::corpus;
+using widebench::test::inputs_for;
+using widebench::test::members_of;
+using widebench::test::opened;
+using widebench::test::program;
+using widebench::test::stage_of;
 
 class Api : public testing::TestWithParam<const char*> {};
 
@@ -142,6 +90,18 @@ TEST(Api, ABundleGivesWhatTheModelGave) {
   EXPECT_EQ(stage_of([&] { WideModel::from_bundle(folder); }), "load");
   std::filesystem::remove_all(folder);
   EXPECT_EQ(stage_of([&] { WideModel::from_bundle(folder); }), "load");
+}
+
+TEST(Api, ABundleOfAModelWhoseNameIsNoText) {
+  const wide::test::TemporaryFolder folder;
+  const auto file = folder / "\xff\xfe.pt2";
+  std::filesystem::copy_file(corpus("mlp") / "model.pt2", file);
+  auto model = WideModel::from_files({file}, {corpus("mlp") / "seed0.safetensors"}, Config::fast());
+  const auto inputs = inputs_for(model);
+  model.prepare(inputs);
+  model.write_bundle(folder / "fleet.wide", program("mlp"));
+  auto again = WideModel::from_bundle(folder / "fleet.wide", true);
+  EXPECT_TRUE(at::equal(again.forward(inputs)[0].tensor, model.forward(inputs)[0].tensor));
 }
 
 TEST(Api, WeightsWrittenInPlaceAreNoticed) {
@@ -256,6 +216,7 @@ TEST(Api, HostileBytesAreOneError) {
   EXPECT_EQ(stage_of([] { WideModel::from_files({"/no/such.pt2"}); }), "load");
   EXPECT_NE(stage_of([] { opened("mlp", {.mode = "fastest"}); }), "");
   EXPECT_NE(stage_of([] { opened("mlp", {.strategy = "linear=no such"}); }), "");
+  EXPECT_NE(stage_of([] { opened("mlp", {.strategy = ""}); }), "");
   EXPECT_EQ(widebench::architecture_difference(program("mlp"), program("mlp")), "");
   EXPECT_NE(widebench::architecture_difference(program("mlp"), program("resblock")), "");
 }
@@ -286,44 +247,6 @@ TEST(Api, ExpandedAndTurnedInputsAndWeights) {
   EXPECT_TRUE(model.forward({&nans, 1})[0].tensor.torch().isnan().all().item<bool>());
 }
 
-TEST(Api, OneModelFromSeveralThreads) {
-  auto model = opened("mlp");
-  const auto inputs = inputs_for(model);
-  const auto expected = model.forward(inputs).at(0).tensor;
-  std::atomic<int> wrong{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      for (int k = 0; k < 25; ++k) {
-        if (t == 3) {  // the same members again, while the others run
-          std::vector<MemberWeights> same;
-          for (std::int64_t i = 0; i < model.size(); ++i)
-            same.push_back({model.names()[static_cast<std::size_t>(i)], {}, i});
-          model.replace_members(same);
-        } else if (!at::equal(model.forward(inputs).at(0).tensor, expected)) {
-          ++wrong;
-        }
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0);
-}
-
-TEST(Api, CancelledPlanningLeavesTheModelUsable) {
-  auto model = opened("resblock", {.seconds = 60});
-  const auto inputs = inputs_for(model);
-  std::string stage = "none";
-  std::thread planning([&] { stage = stage_of([&] { model.prepare(inputs); }); });
-  for (int k = 0; k < 500 && model.progress().empty(); ++k)
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  model.cancel();
-  planning.join();
-  EXPECT_TRUE(stage == "plan" || stage.empty()) << stage;  // empty: it was done before
-  model.cancel();
-  EXPECT_EQ(stage_of([&] { model.forward(inputs); }), "");  // what was cancelled is not cancelled for ever
-}
-
 // Once, however often it is built.
 TEST(Api, WarnsOfAStrategyByWhichNothingRuns) {
   auto config = Config::fast();
@@ -349,36 +272,6 @@ TEST(Api, NothingLeftToPrepare) {
   auto other = std::move(model);
   EXPECT_EQ(other.size(), 4);
   EXPECT_TRUE(other.forward_if_prepared(inputs));
-}
-
-TEST(Api, RefusedAfterFork) {
-  auto model = opened("mlp");
-  const auto inputs = inputs_for(model);
-  model.prepare(inputs);
-  const auto child = ::fork();
-  if (child == 0) {
-    try {
-      model.forward(inputs);
-    } catch (const Error& error) {
-      ::_exit(std::string_view(error.what()).find("forked") != std::string_view::npos ? 0 : 1);
-    } catch (...) {
-      ::_exit(2);
-    }
-    ::_exit(3);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-  if (at::get_num_threads() == 1) return;
-  // A new model would wait for ever for threads that are not there.
-  const auto second = ::fork();
-  if (second == 0) {
-    ::alarm(60);
-    ::_exit(stage_of([&] { opened("mlp").forward(inputs); }) == "run" ? 0 : 1);
-  }
-  ASSERT_EQ(::waitpid(second, &status, 0), second);
-  EXPECT_EQ(status, 0);
-  EXPECT_EQ(stage_of([&] { model.forward(inputs); }), "");
 }
 
 TEST(Api, Tensors) {
