@@ -2,12 +2,13 @@
 
 #include <imgui_stdlib.h>
 
+#include <array>
 #include <charconv>
+#include <cmath>
 
 #include "formats/error.h"
 #include "gui/icons.h"
 #include "gui/panels/profile/profile_panel.h"
-#include "gui/views/quantity.h"
 
 namespace wide::gui {
 namespace {
@@ -19,6 +20,13 @@ std::optional<double> number_in(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+// With all digits: what was asked may be of any size.
+std::string show_number(const profiler::Interval& number) {
+  if (!std::isfinite(number.value)) return "";
+  std::array<char, 32> digits;
+  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number.value).ptr};
 }
 
 // A column holds numbers where each cell is one or empty, and some is.
@@ -39,7 +47,7 @@ Table table_of(const results::Answer& answer) {
     columns.push_back({.key = answer.columns[i],
                        .title = answer.columns[i],
                        .kind = numbers ? CellKind::kNumber : CellKind::kText,
-                       .show = numbers ? show_count : nullptr});
+                       .show = numbers ? show_number : nullptr});
   }
   Table table(std::move(columns));
   for (const auto& cells : answer.rows) {
@@ -81,7 +89,7 @@ void ask(const Shared& panel, Workbench& bench) {
         } catch (const Error& error) {
           if (error.stage() != "sql") throw;
           return [panel, data, fault = std::string(error.what())] {
-            if (panel->data == data) panel->query.fault = fault;
+            if (panel->data == data) panel->query.fault = fault, panel->query.answer = nullptr;
           };
         }
       });
