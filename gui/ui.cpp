@@ -305,6 +305,10 @@ std::string time_text(double microseconds) {
   return scaled(microseconds, {{1e6, "s"}, {1e3, "ms"}, {1, "µs"}, {1e-3, "ns"}});
 }
 
+std::string time_text(double microseconds, bool measured) {
+  return (measured ? "" : "~") + time_text(microseconds);
+}
+
 std::string bytes_text(double bytes) {
   return scaled(bytes, {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "B"}});
 }

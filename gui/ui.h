@@ -98,6 +98,7 @@ void row_menu(const Ui& ui, const std::vector<std::string>& cells);
 /// Three significant figures with a unit: "1.52 ms", "38.0 MB", "74.0 k". `microseconds` below 0 or not
 /// finite: "–".
 std::string time_text(double microseconds);
+std::string time_text(double microseconds, bool measured);  ///< with "~" before what is estimated
 std::string bytes_text(double bytes);
 std::string count_text(double count);
 /// "1.38× [1.35, 1.41]"; without the brackets where no interval is known (low > high).

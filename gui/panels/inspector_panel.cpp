@@ -86,7 +86,7 @@ void draw_way(const Ui& ui, const std::string& name, const std::string& layouts,
     ImGui::PopStyleColor();
   }
   ImGui::TableNextColumn();
-  right_text((measured ? "" : "~") + time_text(us));
+  right_text(time_text(us, measured));
   if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip(measured ? "measured" : "estimated");
   if (roomy) {
     ImGui::TableNextColumn();
@@ -108,7 +108,7 @@ void draw_ways_narrow(const NodeView& node, const NodeView& offers, const Ui& ui
   const auto way = [&](const std::string& name, const std::string& layouts, double us, bool measured) {
     ImGui::Text("%s %s", name == node.strategy ? icon::kCheck : icon::kCollapse, name.c_str());
     if (!layouts.empty() && is_one_of_several(offers, name)) faint_text(ui, layouts);
-    faint_text(ui, (measured ? "" : "~") + time_text(us));
+    faint_text(ui, time_text(us, measured));
   };
   faint_text(ui, "AUTO takes");
   way(offers.strategy, "", offers.microseconds, offers.measured);
@@ -203,7 +203,7 @@ void draw_inspector(Workbench& bench, const Ui& ui) {
     if (chosen(bench.session.wish, *node) != chosen(bench.session.model->wish, *node)) {
       auto text = chosen(bench.session.wish, *node) + " is wanted, but not built yet";
       if (const auto then = bench.session.estimated_us(*node))
-        text.append(": ~").append(time_text(*then)).append(" is an estimate");
+        text.append(": ").append(time_text(*then, false)).append(" is an estimate");
       badge(ui, Level::kWarning, text);
       command_button(ui, "strategies.build", "\xef\x9b\xa3  Build###build");
     }

@@ -10,6 +10,13 @@
 namespace wide::gui {
 namespace {
 
+// A pass as built: measured where all nodes that take time are.
+std::string pass_text(const ModelView& model) {
+  return time_text(model.pass_us, std::ranges::all_of(model.graph, [](const NodeView& node) {
+                     return node.measured || node.microseconds == 0;
+                   }));
+}
+
 void draw_bar(StrategiesPanel& panel, Workbench& bench, const Ui& ui) {
   auto& session = bench.session;
   const bool changed = session.edited();
@@ -50,14 +57,14 @@ void draw_bar(StrategiesPanel& panel, Workbench& bench, const Ui& ui) {
   ImGui::InputTextWithHint("##filter", "filter", &panel.filter);
   if (changed) {
     const auto& model = *session.model;
-    auto text = "changed, not built yet: ~" + time_text(session.estimated_pass_us()) +
-                " a pass is an estimate; as built " + time_text(model.pass_us);
+    auto text = "changed, not built yet: " + time_text(session.estimated_pass_us(), false) +
+                " a pass is an estimate; as built " + pass_text(model);
     if (session.wish.mode != model.wish.mode) text.append("; what the mode gives is known once it is built");
     badge(ui, Level::kWarning, text);
     command_button(ui, "strategies.measure", "Build and measure###build_measure");
   } else {
     const auto& model = *session.model;
-    faint_text(ui, model.schedule + "; " + time_text(model.pass_us) + " a pass by these times; " +
+    faint_text(ui, model.schedule + "; " + pass_text(model) + " a pass by these times; " +
                        std::to_string(model.conversions) + " layout changes, " +
                        std::to_string(model.copies) + " copies");
   }

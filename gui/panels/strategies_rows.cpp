@@ -38,12 +38,12 @@ void time_cell(const Ui& ui, const NodeView& node, const Columns& columns,
   const char* word = then ? "estimate" : node.measured ? "measured" : "estimated";
   ImGui::TableNextColumn();
   if (then) ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.warning);
-  right_text(then ? "~" + time_text(*then) : (node.measured ? "" : "~") + time_text(node.microseconds));
+  const auto as_built = time_text(node.microseconds, node.measured);
+  right_text(then ? time_text(*then, false) : as_built);
   if (then) ImGui::PopStyleColor();
   if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) {
     std::string text = word;
-    if (then)
-      text.append(" of what is chosen and not built yet; as built ").append(time_text(node.microseconds));
+    if (then) text.append(" of what is chosen and not built yet; as built ").append(as_built);
     if (const auto why = why_not_fastest(node); !then && !why.empty()) text.append("; ").append(why);
     tooltip(text);
   }
@@ -108,7 +108,8 @@ void draw_by_node(StrategiesPanel& panel, Session& session, const Ui& ui) {
       ui.selection.choose_node(panel.shown_node = node.name);
     if (!label.starts_with(node.name + "#") && ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip))
       tooltip(node.name);
-    row_menu(ui, {node.name, node.kind, node.module, node.strategy, time_text(node.microseconds)});
+    row_menu(ui,
+             {node.name, node.kind, node.module, node.strategy, time_text(node.microseconds, node.measured)});
     if (reveal && ui.selection.node == node.name) ImGui::SetScrollHereY(0.5F);
     if (columns.second) {
       ImGui::TableNextColumn();

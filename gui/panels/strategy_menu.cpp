@@ -12,7 +12,7 @@ namespace {
 // "grouped 0.41 ms" with the word that says where the number comes from.
 std::string offered(const std::string& strategy, double us, bool measured) {
   auto text = strategy;
-  text.append("   ").append(time_text(us)).append(measured ? " measured" : " estimated");
+  text.append("   ").append(time_text(us, measured)).append(measured ? " measured" : " estimated");
   return text;
 }
 
