@@ -124,6 +124,7 @@ ModelSource source_of(const std::vector<std::string>& paths, const ModelSource& 
                   "(.safetensors)");
     }
     source.models = open.models;
+    source.trust = open.trust;
     auto weights = open.weights;
     for (auto& file : source.weights) {
       if (std::find(weights.begin(), weights.end(), file) == weights.end())
@@ -132,7 +133,6 @@ ModelSource source_of(const std::vector<std::string>& paths, const ModelSource& 
     source.weights = std::move(weights);
   }
   source.copies = open.copies;
-  source.trust = open.trust;
   return source;
 }
 

@@ -186,6 +186,8 @@ struct Progress {
 class Bench {
  public:
   virtual ~Bench() = default;
+  /// Whether opening it would run code that lies in its files, see ModelSource::trust.
+  virtual bool is_code(const ModelSource& source) = 0;
   /// Opens and builds; what was open before is let go when this succeeds. Throws wide::Error.
   virtual std::shared_ptr<const ModelView> open(const ModelSource& source, const BuildWish& wish,
                                                 const Progress& progress) = 0;

@@ -18,6 +18,7 @@
 #include "app/node_views.h"
 #include "core/aten/torch_bridge.h"
 #include "core/bundle/plan_file.h"
+#include "core/frontend/torchscript.h"
 #include "core/ir/compare.h"
 #include "core/prove/prove.h"
 #include "formats/error.h"
@@ -82,6 +83,10 @@ gui::Calls calls_of(const Graph& graph, const profiler::Trace& trace) {
 class ModelBench final : public gui::Bench {
  public:
   explicit ModelBench(std::string device) : device_(std::move(device)) {}
+
+  bool is_code(const gui::ModelSource& source) override {
+    return std::ranges::any_of(source.models, [](const auto& file) { return is_torchscript(file); });
+  }
 
   std::shared_ptr<const ModelView> open(const gui::ModelSource& source, const gui::BuildWish& wish,
                                         const gui::Progress& progress) override {

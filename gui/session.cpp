@@ -219,6 +219,8 @@ void Workbench::open_source(const ModelSource& source, const BuildWish& wish) {
   say_if_waiting("Opening " + title(source));
   jobs.start(Lane::kEngine, "Opening " + title(source),
              [this, source, wish, bench = host.bench](const JobContext& context) -> Apply {
+               if (!source.trust && bench->is_code(source))
+                 return [this, source, wish] { code_.emplace(source, wish); };
                auto model = bench->open(source, {}, progress(context));
                return [this, wish, model = std::move(model)] {
                  for (const auto& warning : model->warnings)
