@@ -13,13 +13,13 @@
 #include "core/frontend/literal.h"
 #include "core/frontend/memory_order.h"
 #include "core/frontend/refuse.h"
+#include "core/frontend/strided.h"
 #include "core/frontend/vmap_regions.h"
 #include "core/ir/scalar_ops.h"
 
 namespace wide {
 namespace {
 
-constexpr std::string_view kOpsPrefix = "torch.ops.";
 constexpr std::string_view kHigherOrder = "torch.ops.higher_order.";
 // Python that torch.export of 2.15 leaves before vmap and associative_scan.
 constexpr std::string_view kLoadDecompositions = "torch._functorch.predispatch.lazy_load_decompositions";
@@ -194,9 +194,7 @@ class Capture {
       return graph_.add_value(unused_name(name), true, std::move(type));
     };
     const MetaOf meta_of = [&](ValueId id) { return known_of(scope, names, id); };
-    if (is_strided(result.op))
-      return add_strided(graph_, std::move(result), meta_of, new_value,
-                         std::none_of(scope.nodes.begin(), scope.nodes.end(), writes));
+    if (is_strided(result.op)) return add_strided_of(scope, node, std::move(result), meta_of, new_value);
     // Those of the graph itself are laid out when strides are seen: with_draws_in_turn().
     if (depth > 0 && !is_scalar_op(result.op) && draws_random(result))
       return add_draw(graph_, std::move(result), meta_of, new_value);
@@ -213,9 +211,15 @@ class Capture {
     return nullptr;
   }
 
-  static bool writes(const formats::ProgramNode& node) {
-    const auto op = find_operator(node.target.substr(std::min(kOpsPrefix.size(), node.target.size())));
-    return op && op->schema().is_mutable();
+  void add_strided_of(const formats::Subgraph& scope, const formats::ProgramNode& node, Node strided,
+                      const MetaOf& meta_of, const NewValue& new_value) {
+    const auto* tensor = std::get_if<formats::TensorName>(&node.inputs.at(0).value.value);
+    const auto place = static_cast<std::size_t>(&node - scope.nodes.data());
+    const bool may_copy = tensor && !may_be_written_after(scope, place, tensor->name);
+    if (!add_strided(graph_, std::move(strided), meta_of, new_value, may_copy))
+      refuse(node,
+             "its tensor lies in another order than its axes', and is written later; give it a .contiguous() "
+             "tensor");
   }
 
   void place_arguments(const formats::ProgramNode& node, Node& result, const Names& names) {

@@ -25,8 +25,6 @@
 namespace wide {
 namespace {
 
-using Axes = std::vector<std::int64_t>;
-
 // Any number will do for a symbol: it says which of two strides is larger.
 std::int64_t some_size(const formats::SymbolicInt& size) {
   if (const auto* number = std::get_if<std::int64_t>(&size)) return *number;
@@ -39,12 +37,7 @@ std::int64_t some_size(const formats::SymbolicInt& size) {
   return formats::evaluate(std::get<formats::Expression>(size), symbols).value_or(1);
 }
 
-struct MemoryOrder {
-  Axes axes;            ///< from the one of the largest stride to that of the smallest
-  bool turned = false;  ///< that is not their own order
-  bool gaps = false;    ///< the elements do not lie side by side in that order either
-  bool contiguous() const { return !turned && !gaps; }
-};
+}  // namespace
 
 MemoryOrder memory_order(const formats::TensorMeta* meta) {
   MemoryOrder order;
@@ -70,6 +63,8 @@ MemoryOrder memory_order(const formats::TensorMeta* meta) {
   return order;
 }
 
+namespace {
+
 // bernoulli_ fills a tensor in the order of its axes where MKL draws for it, elsewhere in the order in
 // memory: MKL is asked on processors of one maker only.
 bool is_bernoulli_in_memory_order() {
@@ -88,6 +83,8 @@ Argument as_argument(const Axes& axes) {
   return {std::move(list)};
 }
 
+}  // namespace
+
 Axes inverse(const Axes& order) {
   Axes back(order.size());
   for (std::size_t i = 0; i < order.size(); ++i)
@@ -98,6 +95,8 @@ Axes inverse(const Axes& order) {
 void permute(Graph& graph, ValueId from, const Axes& axes, ValueId to, const std::string& module_path) {
   graph.nodes.push_back({"aten.permute.default", {{ValueRef{from}}, as_argument(axes)}, {to}, module_path});
 }
+
+namespace {
 
 // Their numbers are drawn one element after the other as they lie in memory, into a tensor like the first
 // operand: the same numbers go into a contiguous one whose axes are in that order.
@@ -248,127 +247,6 @@ Graph with_draws_in_turn(const Graph& graph, std::span<const c10::IValue> inputs
     }
   }
   return laid_out;
-}
-
-bool is_strided(std::string_view op) {
-  return op == "aten.as_strided.default" || op == "aten.as_strided_scatter.default";
-}
-
-namespace {
-
-// Their results are views of some operands and copies of others, or views that compute.
-bool is_no_plain_view(std::string_view op) {
-  static constexpr std::array<std::string_view, 13> kOps = {
-      "aten.conj.",     "aten._conj",    "aten._neg_view",   "aten.adjoint.", "aten.mH.",
-      "aten.matrix_H.", "aten.reshape",  "aten.contiguous.", "aten.flatten.", "aten.ravel.",
-      "aten.to.",       "aten.type_as.", "aten.resolve_"};
-  return std::any_of(kOps.begin(), kOps.end(), [&](std::string_view one) { return op.starts_with(one); });
-}
-
-// einsum of one operand, such as "ii->i", gives a view of it where nothing is summed.
-bool is_view_by_einsum(const Node& node) {
-  if (node.op != "aten.einsum.default") return false;
-  const auto* equation = std::get_if<std::string>(&node.arguments[0].value);
-  const auto* operands = node.arguments[1].list();
-  if (!equation || !operands || operands->size() != 1) return false;
-  const auto arrow = equation->find("->");
-  if (arrow == std::string::npos) return false;
-  const auto taken = equation->substr(0, arrow), given = equation->substr(arrow + 2);
-  return std::ranges::all_of(taken, [&](char axis) { return given.find(axis) != std::string::npos; });
-}
-
-// The operand that a node gives a view of, or null.
-const ValueRef* viewed(const Node& node) {
-  const auto op = find_operator(node.op);
-  if (!op || op->schema().is_mutable() || is_no_plain_view(node.op) || node.arguments.empty()) return nullptr;
-  if (is_view_by_einsum(node)) return (*node.arguments[1].list())[0].ref();
-  return op->schema().returns()[0].alias_info() ? node.arguments[0].ref() : nullptr;
-}
-
-// The tensor that `id` is a view of, as far back as the graph says so for certain.
-ValueId owner_of(const Graph& graph, ValueId id) {
-  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
-    if (std::ranges::find(node->results, id) == node->results.end()) continue;
-    const auto* from = viewed(*node);
-    const auto dtype = [&](ValueId value) {
-      const auto& type = graph.values[static_cast<std::size_t>(value)].type;
-      return type ? std::optional(type->dtype) : std::nullopt;
-    };
-    if (!from || dtype(from->id) != dtype(id)) return id;
-    id = from->id;
-  }
-  return id;
-}
-
-// Where as_strided begins in the tensor that its operand is a view of, and that tensor; nothing where that
-// does not lie side by side, and where the operand is read from its own beginning.
-struct Beginning {
-  ValueId owner;
-  std::int64_t offset;
-};
-std::optional<Beginning> beginning_of(const Graph& graph, const Node& strided, const MetaOf& meta_of) {
-  const auto* from = strided.arguments[0].ref();
-  const auto& offset = strided.arguments[3];
-  if (strided.op != "aten.as_strided.default" || !from) return std::nullopt;
-  const auto owner = owner_of(graph, from->id);
-  if (owner == from->id && offset.is_none()) return std::nullopt;
-  const auto *view = meta_of(from->id), *whole = meta_of(owner);
-  if (!view || !whole || !memory_order(whole).contiguous()) return std::nullopt;
-  const auto* own = std::get_if<std::int64_t>(&view->storage_offset);
-  const auto* given = offset.is_none() ? own : std::get_if<std::int64_t>(&offset.value);
-  const auto* first = std::get_if<std::int64_t>(&whole->storage_offset);
-  if (!first || !given || *given < *first) return std::nullopt;
-  return Beginning{owner, *given - *first};
-}
-
-// Offsets count from the beginning of a storage, which members may share: the strides go over what follows
-// the beginning.
-void read_from(const Beginning& beginning, Graph& graph, Node strided, const NewValue& new_value) {
-  const auto name = graph.values[static_cast<std::size_t>(beginning.owner)].name;
-  const auto flat = new_value(name + "_flat", std::nullopt), rest = new_value(name + "_rest", std::nullopt);
-  const Argument zero{std::int64_t{0}}, one{std::int64_t{1}}, end{std::numeric_limits<std::int64_t>::max()};
-  graph.nodes.push_back({"aten.reshape.default",
-                         {{ValueRef{beginning.owner}}, {Argument::List{{std::int64_t{-1}}}}},
-                         {flat},
-                         strided.module_path});
-  graph.nodes.push_back({"aten.slice.Tensor",
-                         {{ValueRef{flat}}, zero, {beginning.offset}, end, one},
-                         {rest},
-                         strided.module_path});
-  strided.arguments[0] = {ValueRef{rest}};
-  strided.arguments[3] = {};
-  graph.nodes.push_back(std::move(strided));
-}
-
-}  // namespace
-
-void add_strided(Graph& graph, Node strided, const MetaOf& meta_of, const NewValue& new_value,
-                 bool may_copy) {
-  if (const auto beginning = beginning_of(graph, strided, meta_of))
-    return read_from(*beginning, graph, std::move(strided), new_value);
-  const auto* from = strided.arguments[0].ref();
-  const auto order = memory_order(from ? meta_of(from->id) : nullptr);
-  if (!order.turned || !may_copy) return graph.nodes.push_back(std::move(strided));
-  const auto name = graph.values[static_cast<std::size_t>(from->id)].name;
-  const auto permuted = new_value(name + "_memory", std::nullopt);
-  const auto copy = new_value(name + "_copy", std::nullopt);
-  permute(graph, from->id, order.axes, permuted, strided.module_path);
-  graph.nodes.push_back({"aten.clone.default",
-                         {{ValueRef{permuted}}, {at::MemoryFormat::Contiguous}},
-                         {copy},
-                         strided.module_path});
-  strided.arguments[0] = {ValueRef{copy}};
-  if (strided.op == "aten.as_strided.default") return graph.nodes.push_back(std::move(strided));
-  // What it gives lies as its operand does.
-  const auto result = strided.results[0];
-  const auto written = new_value(name + "_written", std::nullopt);
-  strided.results[0] = written;
-  const auto path = strided.module_path;
-  graph.nodes.push_back(std::move(strided));
-  Axes back(order.axes.size());
-  for (std::size_t i = 0; i < back.size(); ++i)
-    back[static_cast<std::size_t>(order.axes[i])] = static_cast<std::int64_t>(i);
-  permute(graph, written, back, result, path);
 }
 
 }  // namespace wide

@@ -37,6 +37,47 @@ class Forms(unittest.TestCase):
         for given in ((query, key, value), (x, x, x)):
             torch.testing.assert_close(wide(*given), torch.stack([module(*given) for module in modules]).detach())
 
+    def test_strides_of_what_lies_in_another_order(self):
+        """as_strided counts in memory, whatever was written before; of what is written later it is refused."""
+        strided = lambda y: y.as_strided((3, 4), (1, 4), 2)
+        scale = torch.nn.functional.threshold_
+
+        def written_before(y):
+            return strided(scale(y.t() * 2, 0, 1))
+
+        def elsewhere(y):
+            z = strided(y.t() * 2)
+            return z * 2 + y.relu().add_(1)[:3, :4]
+
+        def a_copy(y):
+            return strided(y.t() * 2).clone().add_(1)
+
+        def scattered(y):
+            return (scale(y, 0, 1).t() * 2).as_strided_scatter(y[:3, :4], (3, 4), (1, 4), 2)
+
+        def written_later(y):
+            z = y.t() * 2
+            part = strided(z)
+            z.add_(1)
+            return part * 2
+
+        class Strided(torch.nn.Module):
+            def __init__(self, read):
+                super().__init__()
+                self.w, self.read = torch.nn.Parameter(torch.randn(4, 6)), read
+
+            def forward(self, x):
+                return self.read(x * self.w)
+
+        x = torch.randn(4, 6)
+        with torch.no_grad():
+            for read in (written_before, elsewhere, a_copy, scattered):
+                modules = [Strided(read) for _ in range(3)]
+                wide = widebench.compile(modules, x, config=FAST)
+                torch.testing.assert_close(wide(x), torch.stack([module(x) for module in modules]), msg=read.__name__)
+            with self.assertRaisesRegex(widebench.Error, "written later"):
+                widebench.compile([Strided(written_later) for _ in range(2)], x, config=FAST)
+
     def test_numbers_among_inputs_and_outputs(self):
         class Numbers(torch.nn.Module):
             def __init__(self):
