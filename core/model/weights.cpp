@@ -53,7 +53,10 @@ const Constant& WideModel::weight(const std::string& fqn) {
   }
   if (equal) {
     const auto tensor = first.to(device());
-    for (auto& member : members_) member.tensors[fqn] = tensor;
+    // The caller may write its first member's and take that out of the fleet: others have what is theirs.
+    const bool is_callers = options_.borrowed && tensor.is_alias_of(first);
+    for (auto& member : members_)
+      if (!is_callers) member.tensors[fqn] = tensor;
     return weights_.emplace(fqn, Constant(WideTensor{tensor, Layout::kShared})).first->second;
   }
   std::vector<at::Tensor> all;

@@ -37,9 +37,9 @@ class Fleet:
             raise Error("usage", f"there is no member {member}; there are {len(self)}", "member")
         return member % len(self)
 
-    def _tensors(self, i):
+    def _tensors(self, i, as_taken=False):
         with translating():
-            return dict(zip(*ops.member_state(self._handle, i)))
+            return dict(zip(*ops.member_state(self._handle, i, as_taken)))
 
     @_one_after_the_other
     def state_dict(self, member: int | str | None = None, *, destination: Any = None, prefix: str = "",
@@ -48,9 +48,15 @@ class Fleet:
 
         Tensors are copies. Written buffers are as the last call left them. Names are those that the graph reads; of tied
         weights each name.
+
+        Raises
+        ------
+        Error
+            ``"stale"``: weights were written, see `refresh`.
         """
         if member is not None:
-            tensors = self._tensors(self._index(member))
+            i = self._index(member)
+            tensors = self._of_weights_as_they_are(lambda: self._tensors(i, as_taken=True))
             return {name: tensor for name, tensor in self._with_ties(tensors).items() if self._in_state_dict(name)}
         state = destination if destination is not None else {}
         each = [self.state_dict(i) for i in range(len(self))]
@@ -175,12 +181,13 @@ class Fleet:
         ------
         Error
             ``"usage"`` for a model of files, which hold no class, and where members differ in a tensor that is neither
-            parameter nor buffer.
+            parameter nor buffer; ``"stale"``: weights were written, see `refresh`.
         """
         if self._skeleton is None:
             raise Error("usage", "a model of files has no class to make modules of; take state_dict(i)", "unpack")
         self._constants("unpack")
-        return [_members.with_tensors(self._skeleton, self._tensors(i)) for i in range(len(self))]
+        tensors = self._of_weights_as_they_are(lambda: [self._tensors(i, as_taken=True) for i in range(len(self))])
+        return [_members.with_tensors(self._skeleton, one) for one in tensors]
 
     def _read(self, state_dict):
         """Copies of those weights that a state dict has, by the names that the graph reads; of tied ones it may have any."""

@@ -174,6 +174,67 @@ class Stale(unittest.TestCase):
                 if not refused:
                     same_as_modules(self, widebench.from_bundle(f"{folder}/b"), modules, X)
 
+    def test_what_members_have_alike_is_no_longer_one_members(self):
+        """Weights equal in all of them: that of one that leaves, or is read anew, may be written."""
+        def write(module):
+            with torch.no_grad():
+                module[0].weight.add_(1)
+
+        def pair():
+            first, = nets(1)
+            second = copy.deepcopy(first)
+            with torch.no_grad():
+                second[-1].bias.add_(1)
+            return first, second, second(X).detach()
+
+        def dropped(wide, first):
+            wide.drop(0)
+            write(first)
+
+        def replaced(wide, first):
+            wide.replace(0, nets(1)[0])
+            write(first)
+
+        def written_and_replaced(wide, first):
+            write(first)
+            wide.replace(0, nets(1)[0])
+
+        for change in (dropped, replaced, written_and_replaced):
+            for called in (False, True):
+                first, second, wanted = pair()
+                wide = widebench.compile([first, second], X, config=FAST)
+                if called:
+                    wide(X)
+                change(wide, first)
+                torch.testing.assert_close(wide(X)[-1].detach(), wanted, msg=f"{change.__name__}, called: {called}")
+                self.assertTrue(wide.verify())
+        for module_goes in (False, True):
+            first, second, wanted = pair()
+            wide = widebench.compile([first, second] if module_goes else [first], X, config=FAST)
+            if not module_goes:
+                wide.add(second.state_dict())
+            wide(X)
+            del second
+            gc.collect()
+            write(first)
+            wide.refresh()
+            torch.testing.assert_close(wide(X)[-1].detach(), wanted)
+            torch.testing.assert_close(wide(X)[0], first(X))
+
+    def test_no_state_dict_of_weights_that_were_written(self):
+        modules = nets(2)
+        wide = widebench.compile(modules, X, config=FAST)
+        wide(X)
+        with torch.no_grad():
+            modules[0][0].weight.add_(1)
+        for read in (wide.state_dict, wide.unpack, lambda: wide.state_dict(1)):
+            with self.assertRaises(widebench.Error) as caught:
+                read()
+            self.assertEqual(caught.exception.stage, "stale")
+        wide.load_member(0, modules[0].state_dict())  # needs nothing of before
+        torch.testing.assert_close(wide.state_dict(0)["0.weight"], modules[0][0].weight.detach())
+        same_as_modules(self, wide, modules, X)
+
     def test_parts_that_the_first_call_replaces_are_no_change(self):
         class Other(torch.nn.Sequential):
             pass
