@@ -74,7 +74,6 @@ std::string arguments(const ModelSource& source) {
     text += " --weights";
     for (const auto& weights : source.weights) text.append(" ").append(shell_quoted(weights));
   }
-  if (source.trust) text += " --trust";
   return text;
 }
 
@@ -124,7 +123,6 @@ ModelSource source_of(const std::vector<std::string>& paths, const ModelSource& 
                   "(.safetensors)");
     }
     source.models = open.models;
-    source.trust = open.trust;
     auto weights = open.weights;
     for (auto& file : source.weights) {
       if (std::find(weights.begin(), weights.end(), file) == weights.end())

@@ -17,7 +17,6 @@ struct ModelSource {
   std::vector<std::string> weights;  ///< checkpoints, a member each
   std::string subject;               ///< instead of files: a built-in one
   std::int64_t copies = 4;           ///< members of a subject, or of a model without checkpoints
-  bool trust = false;                ///< TorchScript may be read, which is executable code
 
   bool empty() const { return models.empty() && subject.empty(); }
   bool operator==(const ModelSource&) const = default;
@@ -186,8 +185,6 @@ struct Progress {
 class Bench {
  public:
   virtual ~Bench() = default;
-  /// Whether opening it would run code that lies in its files, see ModelSource::trust.
-  virtual bool is_code(const ModelSource& source) = 0;
   /// Opens and builds; what was open before is let go when this succeeds. Throws wide::Error.
   virtual std::shared_ptr<const ModelView> open(const ModelSource& source, const BuildWish& wish,
                                                 const Progress& progress) = 0;

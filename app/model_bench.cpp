@@ -22,6 +22,7 @@
 #include "core/ir/compare.h"
 #include "core/prove/prove.h"
 #include "formats/error.h"
+#include "formats/fault.h"
 #include "presets/preset.h"
 #include "presets/zoo/zoo.h"
 #include "profiler/trace/structure.h"
@@ -84,10 +85,6 @@ class ModelBench final : public gui::Bench {
  public:
   explicit ModelBench(std::string device) : device_(std::move(device)) {}
 
-  bool is_code(const gui::ModelSource& source) override {
-    return std::ranges::any_of(source.models, [](const auto& file) { return is_torchscript(file); });
-  }
-
   std::shared_ptr<const ModelView> open(const gui::ModelSource& source, const gui::BuildWish& wish,
                                         const gui::Progress& progress) override {
     const Asking asking(*this, progress);
@@ -96,7 +93,15 @@ class ModelBench final : public gui::Bench {
     if (source.subject.empty()) {
       const std::vector<std::filesystem::path> models(source.models.begin(), source.models.end());
       const std::vector<std::filesystem::path> weights(source.weights.begin(), source.weights.end());
-      auto loaded = load(models, weights, {source.trust});
+      for (const auto& file : models) {
+        if (!is_torchscript(file)) continue;
+        throw Error(
+            "load",
+            formats::display_name(file) +
+                ": is TorchScript, which does not say the sizes of its inputs; export the model with "
+                "torch.export, or run it by `widebench benchmark --model FILE --trust --inputs FILE`");
+      }
+      auto loaded = load(models, weights);
       if (loaded.members.size() == 1 && weights.empty()) {
         loaded.members = copies_of(loaded.graph, loaded.members[0], source.copies);
       }

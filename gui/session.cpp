@@ -219,8 +219,6 @@ void Workbench::open_source(const ModelSource& source, const BuildWish& wish) {
   say_if_waiting("Opening " + title(source));
   jobs.start(Lane::kEngine, "Opening " + title(source),
              [this, source, wish, bench = host.bench](const JobContext& context) -> Apply {
-               if (!source.trust && bench->is_code(source))
-                 return [this, source, wish] { code_.emplace(source, wish); };
                auto model = bench->open(source, {}, progress(context));
                return [this, wish, model = std::move(model)] {
                  for (const auto& warning : model->warnings)
@@ -317,7 +315,6 @@ void Workbench::measure() {
   if (source.weights.empty() && source.models.size() <= 1)
     argv.insert(argv.end(), {"-n", std::to_string(session.model->members.size())});
   argv.insert(argv.end(), {"--mode", session.wish.mode});
-  if (source.trust) argv.emplace_back("--trust");
   jobs.start(Lane::kMeasure, "Timing the strategies of " + session.model->name,
              [this, argv](const JobContext& context) -> Apply {
                std::atomic<int> stop = 0;

@@ -197,7 +197,6 @@ void Workbench::frame(double now) {
   draw_help(seen);
   draw_closing();
   draw_choice();
-  draw_code();
   draw_notices(seen);
   popup_ = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
 }

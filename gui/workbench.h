@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "app/window.h"
@@ -115,7 +114,6 @@ class Workbench {
   void draw_notices(const Ui& ui);
   void draw_closing();
   void draw_choice();
-  void draw_code();
   void draw_help(const Ui& ui);
   void show_model(std::shared_ptr<const ModelView> model);
   void change_scale(double scale);
@@ -127,7 +125,6 @@ class Workbench {
   bool restyle_ = true, reset_layout_ = false, laid_out_ = false;
   bool closing_ = false, closed_ = false, help_ = false;
   std::optional<ModelSource> choice_;  ///< models of a folder, of which one is to be chosen
-  std::optional<std::pair<ModelSource, BuildWish>> code_;  ///< to be opened if its code is trusted
   mutable std::optional<profiler::Facts> machine_;
 
  public:

@@ -17,8 +17,7 @@ void Workbench::add_commands() {
                   if (!path.empty()) return open_files({path});
                   files.open(
                       "An exported model (.pt2) and its checkpoints (.safetensors), or the folder of both",
-                      {".pt2", ".pt", ".safetensors"}, [this](const auto& paths) { open_files(paths); },
-                      true);
+                      {".pt2", ".safetensors"}, [this](const auto& paths) { open_files(paths); }, true);
                 }});
   commands.add({.id = "file.sample",
                 .title = "Open the sample: resblock, 4 members",

@@ -49,29 +49,6 @@ void Workbench::draw_choice() {
   if (wanted) open_source(*wanted);
 }
 
-void Workbench::draw_code() {
-  constexpr const char* kName = "Run this file's code?###trust";
-  if (!code_) return;
-  if (!ImGui::IsPopupOpen(kName)) ImGui::OpenPopup(kName);
-  ImGui::SetNextWindowPos(ImGui::GetMainViewport()->GetWorkCenter(), ImGuiCond_Appearing, {0.5F, 0.5F});
-  if (!ImGui::BeginPopupModal(kName, nullptr, ImGuiWindowFlags_AlwaysAutoResize)) return;
-  ImGui::Text("%s is TorchScript: to read it is to run code that lies in it.", title(code_->first).c_str());
-  ImGui::TextUnformatted(
-      "Open it if you trust where it comes from. A model exported with torch.export needs no trust.");
-  const bool trusted = ImGui::Button("Trust it and open###trusted");
-  ImGui::SameLine();
-  const bool kept_out = ImGui::Button("Do not open###kept_out") || ImGui::IsKeyPressed(ImGuiKey_Escape);
-  std::optional<std::pair<ModelSource, BuildWish>> wanted;
-  if (trusted || kept_out) {
-    code_.swap(wanted);
-    ImGui::CloseCurrentPopup();
-  }
-  ImGui::EndPopup();
-  if (!trusted) return;
-  wanted->first.trust = true;
-  open_source(wanted->first, wanted->second);
-}
-
 void Workbench::draw_closing() {
   constexpr const char* kName = "Close while work is running?###closing";
   if (closing_ && !ImGui::IsPopupOpen(kName)) ImGui::OpenPopup(kName);
@@ -92,7 +69,9 @@ void Workbench::draw_closing() {
     closed_ = true;
   }
   ImGui::SameLine();
-  const bool kept = ImGui::Button("Keep working") || ImGui::IsKeyPressed(ImGuiKey_Escape) || !open;
+  const bool keep = ImGui::Button("Keep working");
+  ImGui::SetItemDefaultFocus();  // what Enter does, for who does not look
+  const bool kept = keep || ImGui::IsKeyPressed(ImGuiKey_Escape) || !open;
   closed_ = closed_ || (!kept && !jobs.busy());  // the work ended by itself: there is nothing left to ask
   if (kept || closed_) {
     closing_ = false;

@@ -121,6 +121,8 @@ bool matches(std::string_view op) {
 Answer ask(const Call& call) {
   if (call.node.op == "aten.lerp.Tensor" && !has_one_dtype(call))
     return refuse("a weight of another dtype is a number to ATen, and none beside an axis of members");
+  if (call.node.op == "aten.isclose.default" && !call.operands[0].mapped)
+    return refuse("ATen writes into what has its first operand's shape, which has no axis of members here");
   Answer answer = offer(uniform_offer(call, Layout::kFront));
   for (const auto layout : {Layout::kPacked, Layout::kFoldedLast, Layout::kPackedLast}) {
     if (auto one = elementwise_offer(call, layout)) answer.offers.push_back(std::move(*one));

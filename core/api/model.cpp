@@ -314,7 +314,7 @@ void WideModel::replace_members(std::vector<MemberWeights> members) {
     const auto known = tensor_names(model.graph());
     Taken taken;
     for (const auto& given : members) {
-      if (!given.same_as) {
+      if (!given.same_as || !given.tensors.empty()) {
         take(taken, model.graph(), known, state_->own, given);
         continue;
       }

@@ -1,13 +1,30 @@
 #include "core/api/taken.h"
 
 #include <ATen/ATen.h>
+#include <ATen/EmptyTensor.h>
 
 #include "formats/error.h"
 
 namespace widebench {
 
+namespace {
+
+// As FullyShardedDataParallel leaves them between passes.
+bool lacks_memory(const at::Tensor& tensor) {
+  return tensor.storage().nbytes() < at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(),
+                                                                      tensor.element_size(),
+                                                                      tensor.storage_offset());
+}
+
+}  // namespace
+
 void take(Taken& taken, const wide::Graph& graph, const std::set<std::string>& known,
           const std::map<std::string, at::Tensor>& file, const MemberWeights& given) {
+  if (given.same_as) {
+    throw wide::Error("load", "member '" + given.name +
+                                  "': same_as is for replace_members(), and for who brings "
+                                  "no tensors; give one or the other");
+  }
   wide::Member member{given.name, file};
   for (const auto& [fqn, own] : given.tensors) {
     const at::Tensor& tensor = own;
@@ -23,7 +40,7 @@ void take(Taken& taken, const wide::Graph& graph, const std::set<std::string>& k
                                     "; models run on the CPU here, move the members there");
     }
     const bool is_dense = tensor.layout() == at::kStrided && !tensor.is_nested() && !tensor.is_quantized();
-    if (!is_dense || tensor._is_zerotensor()) {
+    if (!is_dense || tensor._is_zerotensor() || lacks_memory(tensor)) {
       throw wide::Error("load", "member '" + given.name + "', tensor '" + fqn +
                                     "': is sparse, nested, quantized or without memory; give a dense one");
     }

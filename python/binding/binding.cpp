@@ -283,7 +283,7 @@ std::tuple<Strings, Tensors> member_state(std::int64_t handle, std::int64_t memb
   return with_errors([&] {
     const auto model = find(handle);
     if (const auto changed = as_taken ? model->changed() : ""; !changed.empty())
-      raise("stale", changed + ": was written after the wide model took it in");
+      raise("stale", changed + ": was written after the wide model took it in; call replace_members()");
     std::tuple<Strings, Tensors> state;
     for (auto& [fqn, tensor] : model->weights(member)) {
       std::get<0>(state).push_back(fqn);

@@ -92,6 +92,23 @@ TEST(Api, ABundleGivesWhatTheModelGave) {
   EXPECT_EQ(stage_of([&] { WideModel::from_bundle(folder); }), "load");
 }
 
+TEST(Api, MembersThatAreNone) {
+  auto members = members_of(opened("mlp"));
+  auto freed = members, doubled = members;
+  const at::Tensor& weight = freed[1].tensors.begin()->second;
+  const auto none = weight.clone();
+  freed[1].tensors.begin()->second = none;
+  none.storage().set_data_ptr(at::DataPtr(nullptr, at::kCPU));
+  none.storage().set_nbytes(0);
+  doubled[1].same_as = 0;
+  auto model = WideModel::from_bytes(program("mlp"), members, Config::fast());
+  for (const auto& wrong : {freed, doubled}) {
+    EXPECT_EQ(stage_of([&] { WideModel::from_bytes(program("mlp"), wrong, Config::fast()); }), "load");
+    EXPECT_EQ(stage_of([&] { model.replace_members(wrong); }), "load");
+  }
+  EXPECT_EQ(stage_of([&] { model.forward(inputs_for(model)); }), "");
+}
+
 TEST(Api, ABundleOfAModelWhoseNameIsNoText) {
   const wide::test::TemporaryFolder folder;
   const auto file = folder / "\xff\xfe.pt2";

@@ -36,28 +36,14 @@ void dialog_opens_folder(ImGuiTestContext* ctx) {
   IM_CHECK_STR_EQ(model->name.c_str(), "resblock");
 }
 
-// What lies in the file only looks like TorchScript: an error says that it was read.
-void code_is_run_only_if_trusted(ImGuiTestContext* ctx) {
+void torchscript_is_refused(ImGuiTestContext* ctx) {
   fresh(ctx);
   const auto file = scratch() / "scripted.pt";
   std::ofstream(file, std::ios::binary)
       << formats::test::zip({{.name = "scripted/code/model.py", .bytes = "x"}});
-  const auto answer = [&](const char* button) {
-    bench().notices.dismiss_all();
-    bench().open_files({file.string()});
-    settle(ctx);
-    ctx->Yield(2);
-    IM_CHECK_STR_EQ_NO_RET(newest_notice().c_str(), "");
-    ctx->ItemClick(button);
-    settle(ctx);
-    ctx->Yield(2);
-  };
-  answer("//###trust/###kept_out");
-  IM_CHECK_STR_EQ(newest_notice().c_str(), "");
-  for (int round = 0; round < 2; ++round) {  // it is asked each time
-    answer("//###trust/###trusted");
-    IM_CHECK(noticed("scripted.pt") && !noticed("--trust"));
-  }
+  bench().open_files({file.string()});
+  settle(ctx);
+  IM_CHECK(noticed("scripted.pt: is TorchScript"));
 }
 
 void dialog_says_what_is_missing(ImGuiTestContext* ctx) {
@@ -258,7 +244,7 @@ void add_models_tests(ImGuiTestEngine* engine) {
   add("dropping a checkpoint adds a member", dropping_a_checkpoint_adds_a_member);
   add("dropping checkpoints alone", dropping_checkpoints_alone);
   add("a broken file", a_broken_file);
-  add("code is run only if trusted", code_is_run_only_if_trusted);
+  add("TorchScript is refused", torchscript_is_refused);
   add("an error keeps what was open", an_error_keeps_what_was_open);
   add("facts", facts);
   add("recent models", recent_models);

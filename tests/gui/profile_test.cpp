@@ -212,10 +212,11 @@ void events_are_asked_in_sql(ImGuiTestContext* ctx) {
   bench().commands.run("profile.ask", "DELETE FROM events");
   settle(ctx);
   IM_CHECK(query.fault.find("only SELECT is allowed") != std::string::npos);
-  IM_CHECK(query.answer == nullptr);  // the last one's rows are no answer
-  bench().commands.run("profile.ask", "SELECT 1e-12 AS tiny, 12345678.25 AS long");
+  IM_CHECK(query.answer == nullptr);
+  bench().commands.run("profile.ask", "SELECT 1e-12 AS tiny, 12345678.25 AS long, NULL AS none");
   settle(ctx);
   IM_CHECK_STR_EQ((query.answer->cell(0, 0) + " " + query.answer->cell(0, 1)).c_str(), "1e-12 12345678.25");
+  IM_CHECK(!query.answer->is_empty(2));
   bench().commands.run("profile.ask", "SELECT node, count(*) FROM events WHERE node <> '' GROUP BY node");
   settle(ctx);
   IM_CHECK_STR_EQ(query.fault.c_str(), "");

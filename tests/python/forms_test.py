@@ -78,6 +78,23 @@ class Forms(unittest.TestCase):
             with self.assertRaisesRegex(widebench.Error, "written later"):
                 widebench.compile([Strided(written_later) for _ in range(2)], x, config=FAST)
 
+    def test_close_or_both_nan(self):
+        """ATen's isclose writes into a tensor of its first operand's shape, here one that all members share."""
+        class Close(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.p = torch.nn.Parameter(torch.randn(4))
+
+            def forward(self, x):
+                return torch.isclose(x, self.p, equal_nan=True), torch.isclose(self.p.expand(5, 4), x, equal_nan=True)
+
+        modules, x = [Close() for _ in range(3)], torch.full((5, 4), float("nan"))
+        with torch.no_grad():
+            modules[1].p[2] = float("nan")
+            wide = widebench.compile(modules, x, config=FAST)
+            for own, expected in zip(wide(x), zip(*[module(x) for module in modules])):
+                self.assertTrue(torch.equal(own, torch.stack(expected)))
+
     def test_numbers_among_inputs_and_outputs(self):
         class Numbers(torch.nn.Module):
             def __init__(self):

@@ -43,7 +43,6 @@ std::vector<std::string> profile_arguments(const ProfilePanel& panel, const Work
     if (source.weights.empty() && source.models.size() == 1)
       words.insert(words.end(), {"-n", std::to_string(source.copies)});
   }
-  if (source.trust) words.emplace_back("--trust");
   if (!plan.empty()) words.insert(words.end(), {"--plan", plan});
   if (wish.mode != "eager") words.insert(words.end(), {"--mode", wish.mode});
   words.insert(words.end(), {"--device", bench.host.device});

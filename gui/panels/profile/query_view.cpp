@@ -2,6 +2,7 @@
 
 #include <imgui_stdlib.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -24,7 +25,7 @@ std::optional<double> number_in(const std::string& text) {
 
 // With all digits: what was asked may be of any size.
 std::string show_number(const profiler::Interval& number) {
-  if (!std::isfinite(number.value)) return "";
+  if (!std::isfinite(number.value)) return "–";
   std::array<char, 32> digits;
   return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number.value).ptr};
 }
@@ -50,11 +51,15 @@ Table table_of(const results::Answer& answer) {
                        .show = numbers ? show_number : nullptr});
   }
   Table table(std::move(columns));
+  const auto says_something = [&](std::size_t column) {
+    return std::ranges::any_of(answer.rows, [&](const auto& row) { return !row[column].empty(); });
+  };
   for (const auto& cells : answer.rows) {
     const auto row = table.add_row();
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (table.columns()[i].kind == CellKind::kText) {
-        table.set(row, i, cells[i]);
+        // A column of nothing would be left out, as in other tables.
+        table.set(row, i, cells[i].empty() && !says_something(i) ? "–" : cells[i]);
       } else if (const auto value = number_in(cells[i])) {
         table.set(row, i, *value);
       }
@@ -67,6 +72,7 @@ Table table_of(const results::Answer& answer) {
 void ask(const Shared& panel, Workbench& bench) {
   auto& query = panel->query;
   query.fault.clear();
+  query.answer = nullptr;  // an old one's rows are no answer
   query.job = bench.jobs.start(
       Lane::kFiles, "Asking the events",
       [panel, data = panel->data, events = query.events,
@@ -89,7 +95,7 @@ void ask(const Shared& panel, Workbench& bench) {
         } catch (const Error& error) {
           if (error.stage() != "sql") throw;
           return [panel, data, fault = std::string(error.what())] {
-            if (panel->data == data) panel->query.fault = fault, panel->query.answer = nullptr;
+            if (panel->data == data) panel->query.fault = fault;
           };
         }
       });
@@ -129,8 +135,12 @@ void draw_query(ProfilePanel& panel, const Ui& ui) {
              "SELECT only, of the table events: capture, track, name, kind, node, strategy, start_us, "
              "duration_us, own_us (less work within it), work, pass, member.");
   if (!query.fault.empty()) badge(ui, Level::kError, query.fault);
+  if (query.fault.empty() && !query.answer) {
+    if (const auto waits = ui.commands.refusal("profile.ask"); !waits.empty()) faint_text(ui, waits);
+  }
   if (!query.answer) return;
   if (query.more) badge(ui, Level::kWarning, "only the first 10,000 rows are shown");
+  if (query.answer->rows() == 0) faint_text(ui, "no row fits");
   TableOptions options;
   options.id = "##answer";
   const auto node = query.answer->column("node");
