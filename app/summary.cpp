@@ -242,14 +242,19 @@ nlohmann::json to_json(const Summary& summary) {
   return {{"headline", to_json(summary.headline)}, {"strategies", strategies}, {"crossovers", list}};
 }
 
-nlohmann::json full_report(const results::RunRecord& run, const std::vector<CaseRecord>& cases) {
+nlohmann::json full_report(const results::RunRecord& run, const std::vector<CaseRecord>& cases,
+                           const nlohmann::json& gate) {
   auto document = results::report(run, cases);
   document["summary"] = to_json(summarize(cases));
+  if (!gate.is_null()) document["gate"] = gate;
   return document;
 }
 
-std::string full_report_text(const results::RunRecord& run, const std::vector<CaseRecord>& cases) {
-  return results::report_text(run, cases, {{"summary", to_json(summarize(cases))}}) + "\n";
+std::string full_report_text(const results::RunRecord& run, const std::vector<CaseRecord>& cases,
+                             const nlohmann::json& gate) {
+  nlohmann::json more{{"summary", to_json(summarize(cases))}};
+  if (!gate.is_null()) more["gate"] = gate;
+  return results::report_text(run, cases, more) + "\n";
 }
 
 }  // namespace wide::app

@@ -42,9 +42,11 @@ Summary summarize(const std::vector<results::CaseRecord>& cases);
 std::string text(const Summary& summary);
 nlohmann::json to_json(const Summary& summary);
 
-/// results::report() with the summary in it.
-nlohmann::json full_report(const results::RunRecord& run, const std::vector<results::CaseRecord>& cases);
+/// results::report() with the summary in it, and what a gate decided if that is not null.
+nlohmann::json full_report(const results::RunRecord& run, const std::vector<results::CaseRecord>& cases,
+                           const nlohmann::json& gate = nullptr);
 /// Its text in one line, as it is written to files.
-std::string full_report_text(const results::RunRecord& run, const std::vector<results::CaseRecord>& cases);
+std::string full_report_text(const results::RunRecord& run, const std::vector<results::CaseRecord>& cases,
+                             const nlohmann::json& gate = nullptr);
 
 }  // namespace wide::app

@@ -305,17 +305,10 @@ GateOutcome gate(const Side& baseline, const Side& run, const GateOptions& optio
 }
 
 nlohmann::json to_json(const GateOutcome& outcome) {
-  const auto second =
-      outcome.second_look.cases.empty() ? nlohmann::json(nullptr) : to_json(outcome.second_look);
-  return {{"verdict", name(outcome.verdict)},
-          {"slower", outcome.slower},
-          {"missing", outcome.missing},
-          {"undecided", outcome.open},
-          {"wrong_numbers", outcome.wrong},
-          {"not_measured_again", outcome.broken},
-          {"measured_again", outcome.alerts},
-          {"first_look", to_json(outcome.first_look)},
-          {"second_look", second}};
+  return {{"verdict", name(outcome.verdict)}, {"slower", outcome.slower},
+          {"missing", outcome.missing},       {"undecided", outcome.open},
+          {"wrong_numbers", outcome.wrong},   {"not_measured_again", outcome.broken},
+          {"measured_again", outcome.alerts}};
 }
 
 std::string text(const GateOutcome& outcome) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -125,9 +126,10 @@ class Store {
   void delete_run(std::int64_t run) { delete_runs({&run, 1}); }
   /// All of them or none.
   void delete_runs(std::span<const std::int64_t> runs);
-  /// Deletes all but the newest `keep` runs; pinned, named and unfinished ones stay and do not count. Gives
-  /// the ids that are gone.
-  std::vector<std::int64_t> prune(std::size_t keep);
+  /// Deletes all but the newest `keep` runs, and those for which `is_held` says so; pinned, named and
+  /// unfinished ones stay and do not count. Gives the ids that are gone, without those of runs that measured
+  /// one of them again.
+  std::vector<std::int64_t> prune(std::size_t keep, const std::function<bool(std::int64_t)>& is_held = {});
 
   /// Keeps `bytes` with a stored case, in place of what had the name.
   void add_trace(std::int64_t run, const std::string& key, const std::string& name, std::string_view bytes);

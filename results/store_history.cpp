@@ -201,7 +201,7 @@ void Store::delete_runs(std::span<const std::int64_t> runs) {
   });
 }
 
-std::vector<std::int64_t> Store::prune(std::size_t keep) {
+std::vector<std::int64_t> Store::prune(std::size_t keep, const std::function<bool(std::int64_t)>& is_held) {
   return connection_->change([&](SQLite::Database& db) {
     // A run that is still going on, in this process or another, or that can be resumed, is never taken away.
     SQLite::Statement select(
@@ -214,7 +214,10 @@ std::vector<std::int64_t> Store::prune(std::size_t keep) {
         "ORDER BY id DESC LIMIT -1 OFFSET ?");
     select.bind(1, static_cast<std::int64_t>(keep));
     std::vector<std::int64_t> gone;
-    while (select.executeStep()) gone.push_back(select.getColumn(0).getInt64());
+    while (select.executeStep()) {
+      const auto run = select.getColumn(0).getInt64();
+      if (!is_held || !is_held(run)) gone.push_back(run);
+    }
     for (const std::int64_t run : gone) execute(db, "DELETE FROM run WHERE id = ?", run);
     return gone;
   });

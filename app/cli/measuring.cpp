@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "app/cli/existing_file.h"
@@ -15,6 +17,7 @@
 #include "app/exit_code.h"
 #include "app/headline.h"
 #include "app/peer_process.h"
+#include "app/run_lock.h"
 #include "app/summary.h"
 #include "app/sweep_job.h"
 #include "app/temporary_folder.h"
@@ -137,6 +140,23 @@ class Scratch {
   std::optional<std::string> before_;
 };
 
+/// The report of a run, with what its gate decided where that is known; nothing where none is asked for.
+void write_report(Context& context, const MeasuringOptions& options, const results::Store& store,
+                  std::int64_t run, const results::GateOutcome* decided = nullptr) {
+  if (options.report.empty()) return;
+  nlohmann::json gate;
+  if (decided != nullptr) {
+    gate = to_json(*decided);
+    gate["baseline"] = results::printable(options.gating.baseline, 4096);
+  }
+  if (options.report == "-") {
+    context.out << app::full_report(store.run(run), store.cases(run), gate).dump(2) << '\n' << std::flush;
+    return;
+  }
+  results::write_text(options.report, app::full_report_text(store.run(run), store.cases(run), gate));
+  if (decided == nullptr) context.human() << "report in " << results::printable(options.report, 4096) << '\n';
+}
+
 int finish(Context& context, const MeasuringOptions& options, const results::Store& store, std::int64_t run) {
   const auto cases = store.cases(run);
   const auto summary = app::summarize(cases);
@@ -147,12 +167,8 @@ int finish(Context& context, const MeasuringOptions& options, const results::Sto
     human << "the best " << shown.size() << " of " << cases.size() << " cases:\n";
   human << results::table(shown) << '\n' << app::text(summary);
   human << "stored as run " << run << " in " << results::printable(store.path().string(), 4096) << '\n';
-  if (options.report == "-") {
-    context.out << app::full_report(store.run(run), cases).dump(2) << '\n';
-  } else if (!options.report.empty()) {
-    results::write_text(options.report, app::full_report_text(store.run(run), cases));
-    human << "report in " << results::printable(options.report, 4096) << '\n';
-  }
+  // Standard output has one document, once the gate has decided.
+  if (options.report != "-" || options.gating.baseline.empty()) write_report(context, options, store, run);
   human << std::flush;
   return app::exit_code(summary.headline);
 }
@@ -310,6 +326,9 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
     runs.push_back(outcome.run);
     code = app::worst(code, finish(context, options, store, outcome.run));
   }
+  std::vector<std::unique_ptr<app::RunLock>> held;  // nobody deletes them before all is decided
+  if (baseline || !options.save_baseline.empty())
+    for (const auto run : runs) held.push_back(std::make_unique<app::RunLock>(path, run));
   if (!options.save_baseline.empty()) {
     const auto saved = save_baseline(context, options, job, store, runs);
     if (!saved) return stopped(context, options, store, runs.back(), signals.signal());
@@ -317,6 +336,7 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
   }
   if (!baseline) return code;
   const auto decided = run_gate(context, options.gating, *baseline, job, store, runs.back());
+  write_report(context, options, store, runs.back(), &decided);
   if (decided.verdict == results::GateVerdict::kStopped)
     return stopped(context, options, store, runs.back(), signals.signal());
   code = gated_exit_code(code, decided, options.gating);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/existing_file.h"
@@ -99,7 +100,15 @@ int import_runs(const Context& context, const RunsExportArguments& options) {
   for (const auto& file : options.files) reports.push_back(results::read_report(file));
   auto store = Store::open(database_path(*options.database), results::OpenMode::kReadWrite);
   auto ids = nlohmann::json::array();
+  std::map<std::string, std::int64_t> known;
+  if (reports.size() > 1)  // those of a folder that grows
+    for (const auto& run : store.runs()) known.emplace(run.uid, run.id);
   for (std::size_t i = 0; i < reports.size(); ++i) {
+    if (const auto here = known.find(reports[i].run.uid); here != known.end()) {
+      context.human() << fmt::format("{} is here already as run {}\n", printable(options.files[i], 4096),
+                                     here->second);
+      continue;
+    }
     const auto id = store.import_run(reports[i].run, reports[i].cases);
     ids.push_back(id);
     context.human() << fmt::format("{} is now run {} (imported: a claim, not measured here)\n",

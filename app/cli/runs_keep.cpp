@@ -99,6 +99,19 @@ int note(const Context& context, const RunsKeepArguments& options) {
   return done(context, {{"run", id}}, fmt::format("noted with run {}", id));
 }
 
+std::set<std::int64_t> all_runs(const Store& store) {
+  std::set<std::int64_t> ids;
+  for (const auto& run : store.runs()) ids.insert(run.id);
+  return ids;
+}
+
+/// Says which runs are gone: with a run go those that measured it again.
+int deleted(const Context& context, const Store& store, std::set<std::int64_t> before) {
+  for (const auto id : all_runs(store)) before.erase(id);
+  return done(context, {{"deleted", before}},
+              before.empty() ? "deleted no run" : fmt::format("deleted run {}", fmt::join(before, ", ")));
+}
+
 int remove(const Context& context, const RunsKeepArguments& options) {
   auto store = open(options);
   const auto named = chosen(store, options.runs);
@@ -106,14 +119,23 @@ int remove(const Context& context, const RunsKeepArguments& options) {
   const std::vector<std::int64_t> ids(once.begin(), once.end());
   std::vector<std::unique_ptr<app::RunLock>> locks;  // not while one of them is measured
   for (const auto id : ids) locks.push_back(std::make_unique<app::RunLock>(store.path(), id));
+  auto before = all_runs(store);
   store.delete_runs(ids);
-  return done(context, {{"deleted", ids}}, fmt::format("deleted run {}", fmt::join(ids, ", ")));
+  return deleted(context, store, std::move(before));
 }
 
 int prune(const Context& context, const RunsKeepArguments& options) {
   auto store = open(options);
-  const auto ids = store.prune(options.keep);
-  return done(context, {{"deleted", ids}}, fmt::format("deleted {} runs", ids.size()));
+  auto before = all_runs(store);
+  store.prune(options.keep, [&store](std::int64_t id) {
+    try {
+      const app::RunLock lock(store.path(), id);
+      return false;
+    } catch (const Error&) {
+      return true;  // it is measured, or held against a baseline
+    }
+  });
+  return deleted(context, store, std::move(before));
 }
 
 using Act = int (*)(const Context&, const RunsKeepArguments&);

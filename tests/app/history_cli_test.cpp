@@ -75,8 +75,11 @@ TEST_F(HistoryCli, ARegressionIsMeasuredAgainAndIsCode1) {
   ASSERT_EQ(sweep({"--repeat", "3", "--save-baseline", "main"}).code, 0);
   ::setenv("FAKE_SLOW", "1.2", 1);
   ::setenv("GITHUB_STEP_SUMMARY", path("summary.md").c_str(), 1);
-  const auto ran = sweep({"--baseline", "main"});
+  const auto ran = sweep({"--baseline", "main", "--json", path("gated.json")});
   EXPECT_EQ(ran.code, 1) << ran.out << ran.err;
+  const auto gate = json::parse(text_of("gated.json")).at("gate");
+  EXPECT_EQ(gate.at("verdict"), "regressed");
+  EXPECT_EQ(gate.at("slower").size(), 10u);
   EXPECT_THAT(ran.out, AllOf(HasSubstr("gate: regressed"), HasSubstr("10 slower"), HasSubstr("+20.0 %")));
   EXPECT_THAT(ran.err, HasSubstr("10 alerts are measured again"));
   EXPECT_THAT(text_of("summary.md"), AllOf(HasSubstr("## gate: regressed"), HasSubstr("| slower |")));
@@ -85,6 +88,7 @@ TEST_F(HistoryCli, ARegressionIsMeasuredAgainAndIsCode1) {
   ASSERT_EQ(listed.size(), 4u + 6u);
   EXPECT_EQ(listed.at(4).at("parent"), 4);
   EXPECT_EQ(json::parse(run({"runs", "show", "latest", "--json"}).out).at("cases").size(), 10u);
+  EXPECT_THAT(run({"runs", "delete", "4"}).out, HasSubstr("deleted run 4, 5, 6, 7, 8, 9, 10\n"));
 }
 
 TEST_F(HistoryCli, ABadPlanThatIsKeptIsNoRegression) {
@@ -314,6 +318,11 @@ TEST_F(HistoryCli, ImportsMarkRunsAndRefuseThemTwice) {
        first = json::parse(text_of("one.json"));
   first["run"]["origin"] = "imported";
   EXPECT_EQ(again, first);
+  // Of a folder that grows, what is new is taken.
+  first["run"]["uid"] = "another";
+  std::ofstream(path("two.json")) << first;
+  EXPECT_THAT(run({"runs", "import", path("one.json"), path("two.json")}).out,
+              AllOf(HasSubstr("is here already as run 2"), HasSubstr("is now run 3")));
 }
 
 TEST_F(HistoryCli, PutsABackupBackAsTheMessageAboutDamageSays) {
