@@ -194,13 +194,14 @@ std::string strategies_text(const std::vector<StrategySummary>& strategies) {
 
 std::string crossovers_text(const std::vector<CrossoverSummary>& list) {
   if (list.empty()) return "";
-  results::Grid grid({true, true, true, true, true});
-  grid.row({"wide pays from N =", "strategy", "over eager", "over the best rival", "shape"});
+  results::Grid grid({true, true, true, true, true, true});
+  grid.row({"wide pays from N =", "strategy", "over eager", "over the best rival", "run as", "shape"});
   for (const auto& one : list) {
     const auto& like = one.like;
     grid.row({results::printable(like.subject), results::printable(like.strategy),
               crossover_text(one.over_eager, one.n.front()),
               crossover_text(one.over_best_rival, one.n.front()),
+              results::printable(like.device + " " + like.dtype + " " + like.mode),
               like.shape.is_null() ? ""
                                    : results::printable(like.shape.dump(
                                          -1, ' ', false, nlohmann::json::error_handler_t::replace))});

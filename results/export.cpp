@@ -107,13 +107,16 @@ std::string to_markdown(const RunRecord& run, const std::vector<CaseRecord>& cas
   line("again", reproduce_json(run).at("again").get<std::string>());
   for (const auto& [name, value] : run.environment) line("environment", name + "=" + value);
   out +=
-      "\n| subject | N | strategy | wide | over eager | over best rival | verdict "
-      "|\n|---|--:|---|--:|--:|--:|---|\n";
+      "\n| subject | shape | run as | N | strategy | wide | over eager | over best rival | verdict "
+      "|\n|---|---|---|--:|---|--:|--:|--:|---|\n";
   const auto judged = effects(cases);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const CaseRecord& record = cases[i];
     const auto verdict = escaped_markdown(verdict_text(record, judged[i]), 200);
-    out.append("| ").append(escaped_markdown(record.subject)).append(" | ").append(std::to_string(record.n));
+    const auto shape = record.shape.is_null() ? std::string() : escaped_markdown(dump(record.shape), 200);
+    out.append("| ").append(escaped_markdown(record.subject)).append(" | ").append(shape).append(" | ");
+    out.append(escaped_markdown(record.device + " " + record.dtype + " " + record.mode));
+    out.append(" | ").append(std::to_string(record.n));
     out.append(" | ")
         .append(escaped_markdown(record.strategy))
         .append(" | ")

@@ -85,6 +85,14 @@ TEST(ExportTest, BenchmarkActionsOfOthers) {
   EXPECT_EQ(bencher.size(), 3u);
 }
 
+TEST(ExportTest, MarkdownTellsCasesApart) {
+  auto other = passed_case(), larger = passed_case();
+  other.dtype = "bfloat16";
+  larger.shape = {{"batch", 999}};
+  const auto text = exported("markdown", sample_run(), {passed_case(), other, larger}, {});
+  EXPECT_TRUE(has(text, "bfloat16") && has(text, "999"));
+}
+
 TEST(ExportTest, HtmlStandsAlone) {
   const auto text = to_html(sample_run(), some_cases(), some_history());
   for (const char* part :
