@@ -15,6 +15,7 @@ namespace {
 
 using nlohmann::json;
 constexpr std::size_t kRecent = 8, kPinned = 24;
+constexpr int kVersion = 1;
 
 json to_json(const ModelSource& source) {
   return {{"models", source.models},
@@ -112,6 +113,8 @@ Settings read_settings(const std::filesystem::path& file, std::string* fault) {
     for (const auto& one : document.value("recent", json::array())) {
       if (settings.recent.size() < kRecent) settings.recent.push_back(source_from(one));
     }
+    if (document.value("schema_version", kVersion) > kVersion)
+      return because("it is of a newer release, and what that added is not kept");
   } catch (const formats::Fault& error) {
     return because(error.what());  // none yet, or none of ours
   } catch (const json::exception& error) {
@@ -130,7 +133,7 @@ bool keep_old_settings(const std::filesystem::path& file) {
 
 std::string write_settings(const std::filesystem::path& file, const Settings& settings) {
   if (file.empty()) return "there is no home folder to keep them in";
-  json document{{"schema_version", 1},
+  json document{{"schema_version", kVersion},
                 {"dark", settings.dark},
                 {"scale", settings.scale},
                 {"layout", settings.layout},

@@ -41,6 +41,9 @@ void settings_are_kept(ImGuiTestContext* ctx) {
   IM_CHECK_STR_EQ(gui::write_settings(file, settings).c_str(), "");
   IM_CHECK_STR_EQ(bytes_of(scratch() / "deep" / "window.json.old").c_str(), "{\"dark\": 3, broken");
   IM_CHECK(!gui::write_settings("/proc/none/window.json", settings).empty());
+  std::ofstream(file) << "{\"schema_version\": 99, \"dark\": false}";
+  fault.clear();
+  IM_CHECK(!gui::read_settings(file, &fault).dark && fault.find("newer release") != std::string::npos);
 }
 
 void all_is_kept(ImGuiTestContext* ctx) {
