@@ -115,7 +115,9 @@ void note_unfinished(const Context& context, const app::SweepJob& job, const res
   const auto unfinished = store.unfinished_run(app::settings_of(job), facts);
   if (job.resume && !unfinished) {
     context.log(LogLevel::kWarn, "nothing to resume: no unfinished run has these settings; a new run begins");
-  } else if (!job.resume && unfinished) {
+  } else if (!job.resume && unfinished &&
+             app::status_now(store, *unfinished, results::RunStatus::kRunning) !=
+                 results::RunStatus::kRunning) {
     context.log(LogLevel::kWarn,
                 fmt::format("run {} with these settings is unfinished; --resume measures the rest of it",
                             *unfinished));
