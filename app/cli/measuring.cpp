@@ -142,20 +142,20 @@ class Scratch {
   std::optional<std::string> before_;
 };
 
-/// The report of a run, with what its gate decided where that is known; nothing where none is asked for.
-void write_report(Context& context, const MeasuringOptions& options, const results::Store& store,
-                  std::int64_t run, const results::GateOutcome* decided = nullptr) {
-  if (options.report.empty()) return;
+/// The report of a run, with what its gate decided where that is known.
+void write_report(Context& context, const MeasuringOptions& options, const results::RunRecord& run,
+                  const std::vector<results::CaseRecord>& cases,
+                  const results::GateOutcome* decided = nullptr) {
   nlohmann::json gate;
   if (decided != nullptr) {
     gate = to_json(*decided);
     gate["baseline"] = results::printable(options.gating.baseline, 4096);
   }
   if (options.report == "-") {
-    context.out << app::full_report(store.run(run), store.cases(run), gate).dump(2) << '\n' << std::flush;
+    context.out << app::full_report(run, cases, gate).dump(2) << '\n' << std::flush;
     return;
   }
-  results::write_text(options.report, app::full_report_text(store.run(run), store.cases(run), gate));
+  results::write_text(options.report, app::full_report_text(run, cases, gate));
   if (decided == nullptr) context.human() << "report in " << results::printable(options.report, 4096) << '\n';
 }
 
@@ -170,7 +170,8 @@ int finish(Context& context, const MeasuringOptions& options, const results::Sto
   human << results::table(shown) << '\n' << app::text(summary);
   human << "stored as run " << run << " in " << results::printable(store.path().string(), 4096) << '\n';
   // Standard output has one document, once the gate has decided.
-  if (options.report != "-" || options.gating.baseline.empty()) write_report(context, options, store, run);
+  const bool now = options.report == "-" ? options.gating.baseline.empty() : !options.report.empty();
+  if (now) write_report(context, options, store.run(run), cases);
   human << std::flush;
   return app::exit_code(summary.headline);
 }
@@ -338,11 +339,17 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
   }
   if (!baseline) return code;
   const auto decided = run_gate(context, options.gating, *baseline, job, store, runs.back());
-  write_report(context, options, store, runs.back(), &decided);
-  if (decided.verdict == results::GateVerdict::kStopped)
+  const auto report_with_gate = [&] {
+    if (!options.report.empty())
+      write_report(context, options, store.run(runs.back()), store.cases(runs.back()), &decided);
+  };
+  if (decided.verdict == results::GateVerdict::kStopped) {
+    report_with_gate();
     return stopped(context, options, store, runs.back(), signals.signal());
+  }
   code = gated_exit_code(code, decided, options.gating);
   try {
+    report_with_gate();
     append_summary(options.gating, decided);
   } catch (const Error& error) {
     if (code == app::kExitDone) throw;

@@ -104,13 +104,15 @@ int import_runs(const Context& context, const RunsExportArguments& options) {
   if (reports.size() > 1)  // those of a folder that grows
     for (const auto& run : store.runs()) known.emplace(run.uid, run.id);
   for (std::size_t i = 0; i < reports.size(); ++i) {
-    if (const auto here = known.find(reports[i].run.uid); here != known.end()) {
+    const auto& uid = reports[i].run.uid;
+    if (const auto here = known.find(uid); here != known.end() && !uid.empty()) {
       context.human() << fmt::format("{} is here already as run {}\n", printable(options.files[i], 4096),
                                      here->second);
       continue;
     }
     const auto id = store.import_run(reports[i].run, reports[i].cases);
     ids.push_back(id);
+    if (reports.size() > 1) known.emplace(uid, id);
     context.human() << fmt::format("{} is now run {} (imported: a claim, not measured here)\n",
                                    printable(options.files[i], 4096), id);
   }

@@ -107,18 +107,18 @@ void read_from(const Beginning& beginning, Graph& graph, Node strided, const New
 }  // namespace
 
 bool add_strided(Graph& graph, Node strided, const MetaOf& meta_of, const NewValue& new_value,
-                 bool may_copy) {
+                 const std::function<bool()>& may_copy) {
   if (const auto beginning = beginning_of(graph, strided, meta_of)) {
     read_from(*beginning, graph, std::move(strided), new_value);
     return true;
   }
   const auto* from = strided.arguments[0].ref();
   const auto order = memory_order(from ? meta_of(from->id) : nullptr);
-  if (order.turned && !may_copy) return false;
   if (!order.turned) {
     graph.nodes.push_back(std::move(strided));
     return true;
   }
+  if (!may_copy()) return false;
   const auto name = graph.values[static_cast<std::size_t>(from->id)].name;
   const auto permuted = new_value(name + "_memory", std::nullopt);
   const auto copy = new_value(name + "_copy", std::nullopt);

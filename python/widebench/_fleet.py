@@ -41,6 +41,10 @@ class Fleet:
         with translating():
             return dict(zip(*ops.member_state(self._handle, i, as_taken)))
 
+    def _tensors_as_taken(self, members):
+        """Of each of them; refused, or taken in first, where weights of any were written since: that is looked at once."""
+        return self._of_weights_as_they_are(lambda: [self._tensors(i, as_taken=k == 0) for k, i in enumerate(members)])
+
     @_one_after_the_other
     def state_dict(self, member: int | str | None = None, *, destination: Any = None, prefix: str = "",
                    keep_vars: bool = False) -> dict[str, torch.Tensor]:
@@ -54,12 +58,12 @@ class Fleet:
         Error
             ``"stale"``: weights were written, see `refresh`.
         """
+        members = range(len(self)) if member is None else [self._index(member)]
+        each = [{name: tensor for name, tensor in self._with_ties(tensors).items() if self._in_state_dict(name)}
+                for tensors in self._tensors_as_taken(members)]
         if member is not None:
-            i = self._index(member)
-            tensors = self._of_weights_as_they_are(lambda: self._tensors(i, as_taken=True))
-            return {name: tensor for name, tensor in self._with_ties(tensors).items() if self._in_state_dict(name)}
+            return each[0]
         state = destination if destination is not None else {}
-        each = [self.state_dict(i) for i in range(len(self))]
         for name in each[0]:
             state[prefix + name] = torch.stack([one[name] for one in each])
         return state
@@ -186,8 +190,7 @@ class Fleet:
         if self._skeleton is None:
             raise Error("usage", "a model of files has no class to make modules of; take state_dict(i)", "unpack")
         self._constants("unpack")
-        tensors = self._of_weights_as_they_are(lambda: [self._tensors(i, as_taken=True) for i in range(len(self))])
-        return [_members.with_tensors(self._skeleton, one) for one in tensors]
+        return [_members.with_tensors(self._skeleton, tensors) for tensors in self._tensors_as_taken(range(len(self)))]
 
     def _read(self, state_dict):
         """Copies of those weights that a state dict has, by the names that the graph reads; of tied ones it may have any."""

@@ -321,8 +321,8 @@ TEST_F(HistoryCli, ImportsMarkRunsAndRefuseThemTwice) {
   // Of a folder that grows, what is new is taken.
   first["run"]["uid"] = "another";
   std::ofstream(path("two.json")) << first;
-  EXPECT_THAT(run({"runs", "import", path("one.json"), path("two.json")}).out,
-              AllOf(HasSubstr("is here already as run 2"), HasSubstr("is now run 3")));
+  EXPECT_THAT(run({"runs", "import", path("one.json"), path("two.json"), path("two.json")}).out,
+              AllOf(HasSubstr("already as run 2"), HasSubstr("is now run 3"), HasSubstr("already as run 3")));
 }
 
 TEST_F(HistoryCli, PutsABackupBackAsTheMessageAboutDamageSays) {
