@@ -69,6 +69,15 @@ class WideModel::State {
                         changed + ": was written after the wide model took it in; call replace_members()");
   }
 
+  void refuse_cancelled() const {
+    if (cancelled) throw wide::Error("plan", "cancelled");
+  }
+
+  void note_progress(const std::string& what) {
+    const std::lock_guard lock(progress_mutex);
+    progress = what;
+  }
+
   bool is_ready(std::span<const wide::ModelInput> inputs) const {
     return !validate && model.has_build(inputs);
   }
@@ -77,7 +86,12 @@ class WideModel::State {
     if (is_ready(inputs)) return model.build(inputs);
     refuse_changed();
     const wide::KeptGenerator kept(at::kCPU);  // measuring draws operands
+    struct NoteTheEnd {
+      State& state;
+      ~NoteTheEnd() { state.note_progress({}); }
+    } const at_the_end{*this};
     const auto& built = model.build(inputs);
+    refuse_cancelled();  // also where it came too late to save any work
     warn(built.plan().objection_to(built.optimized, std::array{strategy}));
     if (validate) {
       for (const auto& check : wide::prove(model, inputs).checks) {
@@ -149,9 +163,8 @@ class WideModel::State {
     made.stacked = true;
     made.warn = [this](const std::string& what) { warn(what); };
     made.tuning.progress = [this](const std::string& what) {
-      if (cancelled) throw wide::Error("plan", "cancelled");
-      const std::lock_guard lock(progress_mutex);
-      progress = what;
+      refuse_cancelled();
+      note_progress(what);
     };
     made.pipeline.cancelled = [this] { return cancelled.load(); };
     return made;

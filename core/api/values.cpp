@@ -5,6 +5,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -71,6 +72,9 @@ wide::BuildOptions options_of(const Config& config) {
   }
   check_choice(options.strategies);
   options.tuning.tuning = tuning_of(config.tuning);
+  if (!std::isfinite(config.seconds) || config.seconds < 0)
+    throw wide::Error("usage", "seconds: " + std::to_string(config.seconds) +
+                                   " is no length of time; give a number from 0");
   options.tuning.seconds = config.seconds;
   options.costs = costs_of_process(config.cost_file);
   options.seed = config.seed;

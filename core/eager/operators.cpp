@@ -176,12 +176,12 @@ bool is_random(const c10::OperatorHandle& op) {
   return op.hasTag(at::Tag::nondeterministic_seeded);
 }
 
+bool draws_random(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [](const Node& node) { return draws_random(node); });
+}
+
 bool draws_random(const Node& node) {
-  for (const auto& body : node.bodies) {
-    if (std::any_of(body->nodes.begin(), body->nodes.end(),
-                    [](const Node& one) { return draws_random(one); }))
-      return true;
-  }
+  if (std::ranges::any_of(node.bodies, [](const auto& body) { return draws_random(*body); })) return true;
   for (const auto& inner : kInnerDropout) {
     if (node.op != inner.op) continue;
     if (inner.training && node.arguments[*inner.training] == Argument{false}) return false;

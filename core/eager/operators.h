@@ -33,6 +33,8 @@ Argument to_argument(const c10::IValue& value);
 bool is_random(const c10::OperatorHandle& op);
 /// The node, or one in its bodies, does draw them: dropout in evaluation mode or with probability 0 does not.
 bool draws_random(const Node& node);
+/// One of its nodes does.
+bool draws_random(const Graph& graph);
 /// Tagged pointwise by ATen.
 bool is_pointwise(const c10::OperatorHandle& op);
 

@@ -216,10 +216,8 @@ class Capture {
     const auto* tensor = std::get_if<formats::TensorName>(&node.inputs.at(0).value.value);
     const auto place = static_cast<std::size_t>(&node - scope.nodes.data());
     const auto may_copy = [&] { return tensor && !may_be_written_after(scope, place, tensor->name); };
-    if (!add_strided(graph_, std::move(strided), meta_of, new_value, may_copy))
-      refuse(node,
-             "its tensor lies in another order than its axes', and is written later; give it a .contiguous() "
-             "tensor");
+    if (const auto reason = add_strided(graph_, std::move(strided), meta_of, new_value, may_copy))
+      refuse(node, *reason);
   }
 
   void place_arguments(const formats::ProgramNode& node, Node& result, const Names& names) {

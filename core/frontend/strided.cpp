@@ -104,21 +104,47 @@ void read_from(const Beginning& beginning, Graph& graph, Node strided, const New
   graph.nodes.push_back(std::move(strided));
 }
 
+// The offset in a storage as one from where the tensor of `meta` begins; none where that lies behind.
+Argument from_its_own_beginning(const Argument& offset, const formats::TensorMeta* meta) {
+  const auto* given = std::get_if<std::int64_t>(&offset.value);
+  const auto* first = meta ? std::get_if<std::int64_t>(&meta->storage_offset) : nullptr;
+  if (!given || !first) return offset;
+  return *given < *first ? Argument{} : Argument{*given - *first};
+}
+
+void note_input(Graph& graph, ValueId owner, const MetaOf& meta_of, bool by_offset) {
+  const auto input = std::ranges::find(graph.inputs, owner, &GraphInput::value);
+  const auto* meta = meta_of(owner);
+  if (input == graph.inputs.end() || input->kind != InputKind::kUser || !meta) return;
+  if (!input->in_memory) input->in_memory = InMemory{memory_order(meta).axes, std::nullopt};
+  if (const auto* offset = std::get_if<std::int64_t>(&meta->storage_offset); by_offset && offset)
+    input->in_memory->offset = *offset;
+}
+
 }  // namespace
 
-bool add_strided(Graph& graph, Node strided, const MetaOf& meta_of, const NewValue& new_value,
-                 const std::function<bool()>& may_copy) {
+std::optional<std::string> add_strided(Graph& graph, Node strided, const MetaOf& meta_of,
+                                       const NewValue& new_value, const std::function<bool()>& may_copy) {
   if (const auto beginning = beginning_of(graph, strided, meta_of)) {
+    note_input(graph, beginning->owner, meta_of, !strided.arguments[3].is_none());
     read_from(*beginning, graph, std::move(strided), new_value);
-    return true;
+    return std::nullopt;
   }
   const auto* from = strided.arguments[0].ref();
   const auto order = memory_order(from ? meta_of(from->id) : nullptr);
+  auto& offset = strided.arguments[strided.op == "aten.as_strided.default" ? 3 : 4];
+  const bool by_offset = !offset.is_none();
+  if (by_offset) offset = from_its_own_beginning(offset, from ? meta_of(from->id) : nullptr);
+  if (order.gaps || (by_offset && offset.is_none()))
+    return "it reads memory around its tensor's own; give it a .contiguous() tensor";
+  if (order.turned && !may_copy())
+    return "its tensor lies in another order than its axes', and is written later; give it a .contiguous() "
+           "tensor";
+  if (from) note_input(graph, owner_of(graph, from->id), meta_of, by_offset);
   if (!order.turned) {
     graph.nodes.push_back(std::move(strided));
-    return true;
+    return std::nullopt;
   }
-  if (!may_copy()) return false;
   const auto name = graph.values[static_cast<std::size_t>(from->id)].name;
   const auto permuted = new_value(name + "_memory", std::nullopt);
   const auto copy = new_value(name + "_copy", std::nullopt);
@@ -130,7 +156,7 @@ bool add_strided(Graph& graph, Node strided, const MetaOf& meta_of, const NewVal
   strided.arguments[0] = {ValueRef{copy}};
   if (strided.op == "aten.as_strided.default") {
     graph.nodes.push_back(std::move(strided));
-    return true;
+    return std::nullopt;
   }
   // What it gives lies as its operand does.
   const auto result = strided.results[0];
@@ -139,7 +165,7 @@ bool add_strided(Graph& graph, Node strided, const MetaOf& meta_of, const NewVal
   const auto path = strided.module_path;
   graph.nodes.push_back(std::move(strided));
   permute(graph, written, inverse(order.axes), result, path);
-  return true;
+  return std::nullopt;
 }
 
 namespace {

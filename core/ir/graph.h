@@ -84,6 +84,12 @@ struct Node {
 enum class InputKind : std::uint8_t { kUser, kParameter, kBuffer, kConstant };
 enum class OutputKind : std::uint8_t { kUser, kBufferMutation };
 
+/// How a tensor lies in memory.
+struct InMemory {
+  std::vector<std::int64_t> axes;      ///< side by side in this order, from the largest stride on
+  std::optional<std::int64_t> offset;  ///< of its storage; absent where it does not count
+};
+
 struct GraphInput {
   ValueId value = -1;
   InputKind kind = InputKind::kUser;
@@ -93,6 +99,9 @@ struct GraphInput {
   /// say.
   std::int64_t place = -1;
   at::Tensor sample = {};  ///< kUser: what the exporter called the model with; undefined where not known
+  /// kUser: its memory is read as it was at the export, and has to lie so in each run; absent: its values
+  /// are.
+  std::optional<InMemory> in_memory = {};
 };
 
 struct GraphOutput {

@@ -37,10 +37,6 @@ Graph functional_of(const Specialized& specialized) {
   }
 }
 
-bool draws_numbers(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes, [](const Node& node) { return draws_random(node); });
-}
-
 }  // namespace
 
 Build WideModel::make_build(std::span<const ModelInput> inputs, const std::string& key) {
@@ -54,7 +50,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   pipeline.run("specialize", [&] {
     // Scalar inputs of the program come as tensors too; they are read once.
     std::optional<Graph> drawn;
-    if (draws_numbers(captured_)) drawn = with_draws_in_turn(captured_, member_values(0, inputs, captured_));
+    if (draws_) drawn = with_draws_in_turn(captured_, member_values(0, inputs, captured_));
     specialized = specialize(drawn ? *drawn : captured_, member_values(0, inputs, captured_));
     return specialized.graph;
   });
@@ -85,7 +81,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
     return std::to_string(planned.execution.instructions()) + " instructions; " +
            describe(planned.schedule, members(), device()) + "\n" + listing(optimized, planned.plan);
   });
-  const bool random = draws_numbers(optimized);
+  const bool random = draws_random(optimized);
   return {members(),
           std::move(specialized.graph),
           std::move(written),
@@ -135,7 +131,7 @@ PlannedExecution WideModel::planned(const Graph& optimized, const Graph& canonic
                                     const std::string& key) {
   const auto values = input_values(canonical, inputs);
   pool_->trim();
-  const bool random = draws_numbers(optimized);
+  const bool random = draws_random(optimized);
   auto parts_device = options_.device;
   if (random) parts_device.record = nullptr;  // this thread changes streams between members
   auto tuned_on = parts_device;

@@ -19,13 +19,11 @@
 namespace wide {
 namespace {
 
-std::string shape_key(std::span<const ModelInput> inputs) {
-  std::string key;
-  for (const auto& input : inputs) {
-    key += dtype_name(input.tensor.scalar_type()) +
-           shape_text(input.tensor.sizes().slice(input.mapped ? 1 : 0)) + (input.mapped ? "m" : "s");
-  }
-  return key;
+// Whether one member's tensor lies in memory as `asked`.
+bool lies_as(const InMemory& asked, const ModelInput& input) {
+  const auto tensor = input.member(0);
+  if (!tensor.permute(asked.axes).is_contiguous()) return false;
+  return !asked.offset || input.mapped || tensor.storage_offset() == *asked.offset;
 }
 
 // A pass of a small model takes microseconds: most inputs are there already, and are not asked to move.
@@ -52,6 +50,9 @@ WideModel::WideModel(Graph captured, std::vector<Member> members, BuildOptions o
     }
     user_inputs_.push_back(input);
   }
+  draws_ = draws_random(captured_);
+  reads_memory_ =
+      std::ranges::any_of(user_inputs_, [](const auto& input) { return input.in_memory.has_value(); });
   check_members();
 }
 
@@ -112,14 +113,26 @@ AloneRun WideModel::run_alone(std::int64_t i, std::span<const ModelInput> inputs
 }
 
 bool WideModel::is_last(std::span<const ModelInput> inputs) const {
-  if (!last_.build || inputs.size() != last_.inputs.size()) return false;
+  if (!last_.build || reads_memory_ || inputs.size() != last_.inputs.size()) return false;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto& seen = last_.inputs[i];
     if (inputs[i].mapped != seen.mapped || inputs[i].tensor.scalar_type() != seen.dtype ||
         inputs[i].tensor.layout() != at::kStrided || inputs[i].tensor.sizes() != at::IntArrayRef(seen.shape))
       return false;
+    if (draws_ && inputs[i].tensor.strides() != at::IntArrayRef(seen.strides)) return false;
   }
   return true;
+}
+
+std::string WideModel::key_of(std::span<const ModelInput> inputs) const {
+  std::string key;
+  for (const auto& input : inputs) {
+    key += dtype_name(input.tensor.scalar_type()) +
+           shape_text(input.tensor.sizes().slice(input.mapped ? 1 : 0)) + (input.mapped ? "m" : "s");
+    if (!draws_) continue;
+    if (const auto one = input.member(0); !one.is_contiguous()) key += "by" + shape_text(one.strides());
+  }
+  return key;
 }
 
 const Build& WideModel::build(std::span<const ModelInput> inputs) {
@@ -135,8 +148,13 @@ const Build& WideModel::build(std::span<const ModelInput> inputs) {
                              std::to_string(inputs[i].tensor.size(0)) + " members, the model has " +
                              std::to_string(members()));
     }
+    if (const auto& asked = user_inputs_[i].in_memory; asked && !lies_as(*asked, inputs[i])) {
+      throw Error("run", "input." + std::to_string(i) +
+                             " lies in memory otherwise than the example did, and as_strided reads it as "
+                             "memory; give it with the example's strides, such as .contiguous()");
+    }
   }
-  const auto key = shape_key(inputs);
+  const auto key = key_of(inputs);
   auto found = builds_.find(key);
   if (found == builds_.end()) {
     make_room();
@@ -146,7 +164,8 @@ const Build& WideModel::build(std::span<const ModelInput> inputs) {
   found->second.used = ++uses_;
   last_ = {found->second.build.get(), {}};
   for (const auto& input : inputs)
-    last_.inputs.push_back({input.tensor.sizes().vec(), input.tensor.scalar_type(), input.mapped});
+    last_.inputs.push_back({input.tensor.sizes().vec(), input.tensor.scalar_type(), input.mapped,
+                            draws_ ? input.tensor.strides().vec() : std::vector<std::int64_t>{}});
   return *last_.build;
 }
 
@@ -173,7 +192,7 @@ std::vector<native::Source> WideModel::sources() const {
 }
 
 bool WideModel::has_build(std::span<const ModelInput> inputs) const {
-  return is_last(inputs) || builds_.contains(shape_key(inputs));
+  return is_last(inputs) || builds_.contains(key_of(inputs));
 }
 
 void WideModel::make_room() {

@@ -179,6 +179,7 @@ class WideModel {
     std::vector<std::int64_t> shape;
     at::ScalarType dtype;
     bool mapped;
+    std::vector<std::int64_t> strides;  ///< none where they do not count
   };
   struct Last {
     const Build* build = nullptr;
@@ -186,6 +187,7 @@ class WideModel {
   };
   at::Device device() const { return options_.device.device; }
   bool is_last(std::span<const ModelInput> inputs) const;
+  std::string key_of(std::span<const ModelInput> inputs) const;
   std::map<std::string, StoredPlan> plans(std::int64_t members) const;
   void make_room();
   bool has_much_weight() const;
@@ -217,6 +219,8 @@ class WideModel {
   std::vector<Member> members_;
   BuildOptions options_;
   std::vector<GraphInput> user_inputs_;
+  bool draws_ = false;         ///< captured_ draws numbers, in an order that goes by the strides of inputs
+  bool reads_memory_ = false;  ///< an input is to lie in memory as one did
   /// Shared where all members have equal bytes; tied ones are one.
   std::map<std::string, Constant> weights_;
   std::multimap<std::size_t, std::string> by_hash_;  ///< names in weights_ by the hash of all members' bytes

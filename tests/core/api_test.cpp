@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -289,6 +290,11 @@ TEST(Api, NothingLeftToPrepare) {
   auto other = std::move(model);
   EXPECT_EQ(other.size(), 4);
   EXPECT_TRUE(other.forward_if_prepared(inputs));
+}
+
+TEST(Api, LengthsOfTimeThatAreNone) {
+  for (const auto seconds : {-1.0, std::numeric_limits<double>::quiet_NaN(), HUGE_VAL})
+    EXPECT_EQ(stage_of([&] { opened("mlp", {.seconds = seconds}); }), "usage") << seconds;
 }
 
 TEST(Api, Tensors) {

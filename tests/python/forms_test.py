@@ -78,6 +78,53 @@ class Forms(unittest.TestCase):
             with self.assertRaisesRegex(widebench.Error, "written later"):
                 widebench.compile([Strided(written_later) for _ in range(2)], x, config=FAST)
 
+    def test_memory_of_an_input(self):
+        """as_strided of an input reads its memory: as the example's, or not at all."""
+        class Windows(torch.nn.Module):
+            def __init__(self, offset):
+                super().__init__()
+                self.w, self.offset = torch.nn.Parameter(torch.randn(3, 4)), offset
+
+            def forward(self, x):
+                return x.as_strided((3, 4), (1, 4), self.offset) * self.w
+
+        x, big = torch.randn(6, 4), torch.randn(12, 4)
+        for example, offset, others in ((x, None, (torch.randn(4, 6).t(), big[::2])), (x, 2, (torch.randn(4, 6).t(), big[3:9])),
+                                        (torch.randn(4, 6).t(), None, (x, big[:6]))):
+            modules = [Windows(offset) for _ in range(3)]
+            with torch.no_grad():
+                wide = widebench.compile(modules, example, config=FAST)
+                for _ in range(2):
+                    torch.testing.assert_close(wide(example), torch.stack([module(example) for module in modules]))
+                    for other in others:
+                        with self.assertRaisesRegex(widebench.Error, "lies in memory otherwise"):
+                            wide(other)
+                if offset is None:
+                    moved = example + 1
+                    torch.testing.assert_close(wide(moved), torch.stack([module(moved) for module in modules]))
+        for before in (big[::2], big[3:9]):  # what lies around it is no input
+            with self.assertRaisesRegex(widebench.Error, "memory around"):
+                widebench.compile([Windows(0) for _ in range(2)], before, config=FAST)
+
+    def test_draws_go_by_the_strides_of_each_call(self):
+        class Noise(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.w = torch.nn.Parameter(torch.randn(5))
+
+            def forward(self, x):
+                return torch.nn.functional.dropout(x + torch.rand_like(x), 0.5) * self.w
+
+        modules, x = [Noise() for _ in range(3)], torch.randn(4, 5)
+        wide = widebench.compile(modules, x, config=FAST)
+        with torch.no_grad():
+            for given in (x, torch.randn(5, 4).t(), x):
+                wide.reset()
+                own = wide(given)
+                for member, module in enumerate(modules):
+                    torch.manual_seed(member)
+                    torch.testing.assert_close(own[member], module(given))
+
     def test_close_or_both_nan(self):
         """ATen's isclose writes into a tensor of its first operand's shape, here one that all members share."""
         class Close(torch.nn.Module):
