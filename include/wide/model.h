@@ -121,7 +121,7 @@ class WideModel {
 
   /// Ends a prepare() or forward() that is planning on another thread, which then throws Error ("plan").
   void cancel();
-  /// What is being measured, for a line of progress.
+  /// What is being measured, for a line of progress; empty once that is over.
   std::string progress() const;
 
  private:

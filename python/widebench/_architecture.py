@@ -64,7 +64,8 @@ class Architecture:
         if not difference and (other.out_spec != self.program.out_spec or other.in_spec != self.program.in_spec):
             difference = "its inputs or outputs are built otherwise"
         if difference:
-            raise Error("load", f"{place}: is another architecture than '{self.name}': {difference}{hint}; give members of one architecture", name)
+            other_one = "it was when it was taken in" if name == self.name else f"'{self.name}'"
+            raise Error("load", f"{place}: is another architecture than {other_one}: {difference}{hint}; give members of one architecture", name)
         for constant, tensor in self.constants.items():
             if not _members.same_numbers(tensor, trace.constants[constant]):
                 self.differing = constant
