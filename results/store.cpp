@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "results/case_store.h"
+#include "results/escape.h"
 #include "results/run_store.h"
 #include "results/store_connection.h"
 #include "results/table.h"
@@ -27,8 +28,16 @@ void require_run(SQLite::Database& db, const std::filesystem::path& path, std::i
   SQLite::Statement select(db, "SELECT 1 FROM run WHERE id = ?");
   select.bind(1, id);
   if (select.executeStep()) return;
-  throw Error("store",
-              path.string() + ": there is no run " + std::to_string(id) + "; see `widebench runs list`");
+  throw Error("store", path.string() + ": there is no run " + std::to_string(id) +
+                           "; see `widebench runs list" + database_flag(path) + "`");
+}
+
+std::string database_flag(const std::filesystem::path& path) {
+  try {
+    if (path == default_path()) return "";
+  } catch (const Error&) {  // there is none: each command names it
+  }
+  return " --db " + printable(shell_word(path.string()), 4096);
 }
 
 std::filesystem::path default_path() {

@@ -52,6 +52,8 @@ struct TraceInfo {
 /// $XDG_DATA_HOME/widebench/results.db, or ~/.local/share/widebench/results.db. Throws wide::Error without a
 /// home.
 std::filesystem::path default_path();
+/// " --db PATH" for a command that works on this database; empty for the one that needs no name.
+std::string database_flag(const std::filesystem::path& path);
 
 /// How much processes that measure one case differ.
 struct ProcessSpread {

@@ -46,19 +46,19 @@ std::vector<std::string> texts(SQLite::Database& db, const char* sql, std::int64
 }
 
 void refuse_if_kept(SQLite::Database& db, const std::filesystem::path& path, std::int64_t run) {
-  const auto names = texts(db,
-                           "SELECT name FROM baseline_run WHERE run_id = ?1 OR run_id IN "
-                           "(SELECT id FROM run WHERE parent_id = ?1) ORDER BY name",
-                           run);
-  if (!names.empty()) {
-    throw Error("runs", path.string() + ": run " + std::to_string(run) + " stands in the baseline '" +
-                            printable(names.front()) + "'; unpin that first");
-  }
-  SQLite::Statement select(db, "SELECT 1 FROM run WHERE (id = ?1 OR parent_id = ?1) AND pinned = 1");
+  SQLite::Statement select(db,
+                           "SELECT id, name FROM run LEFT JOIN baseline_run ON run_id = id "
+                           "WHERE (id = ?1 OR parent_id = ?1) AND (pinned = 1 OR name IS NOT NULL) ORDER BY "
+                           "name IS NULL, id LIMIT 1");
   select.bind(1, run);
-  if (select.executeStep()) {
-    throw Error("runs", path.string() + ": run " + std::to_string(run) + " is pinned; unpin it first");
-  }
+  if (!select.executeStep()) return;
+  const auto kept = select.getColumn(0).getInt64();
+  const auto again = kept == run ? "" : ", which measured run " + std::to_string(run) + " again,";
+  const auto why =
+      select.isColumnNull(1)
+          ? std::string(" is pinned; unpin it first")
+          : " stands in the baseline '" + printable(select.getColumn(1).getString()) + "'; unpin that first";
+  throw Error("runs", path.string() + ": run " + std::to_string(kept) + again + why);
 }
 
 /// A run that computed wrong numbers, itself or when alerts of it were measured again, is nothing to hold

@@ -181,16 +181,21 @@ void write_json(std::ostream& out, const Trend& trend) {
                trend.series.size(), [&](std::size_t i) { return series_json(trend.series[i]); });
 }
 
+std::string title(const TrendSeries& series) {
+  auto result = printable(series.key, 150);
+  if (series.threads > 0) result += "  " + std::to_string(series.threads) + " threads";
+  if (!series.rivals.empty()) result += "  beside " + printable(series.rivals, 80);
+  if (!series.model_hash.empty()) result += "  model " + printable(series.model_hash, 8);
+  return result;
+}
+
 std::string text(const Trend& trend) {
   std::string result;
   std::string machine;
   for (const TrendSeries& series : trend.series) {
     if (series.machine_key != machine) result += "machine " + series.machine_key + "\n";
     machine = series.machine_key;
-    result += "  " + printable(series.key, 150);
-    if (series.threads > 0) result += "  " + std::to_string(series.threads) + " threads";
-    if (!series.rivals.empty()) result += "  beside " + printable(series.rivals, 80);
-    result += series.model_hash.empty() ? "\n" : "  model " + printable(series.model_hash, 8) + "\n";
+    result += "  " + title(series) + "\n";
     for (std::size_t i = 0; i < series.points.size(); ++i) {
       const TrendPoint& point = series.points[i];
       const bool changed = std::find(series.changes.begin(), series.changes.end(), i) != series.changes.end();

@@ -46,5 +46,7 @@ std::vector<std::size_t> change_points(const std::vector<double>& values);
 /// One JSON object, a series a line.
 void write_json(std::ostream& out, const Trend& trend);
 std::string text(const Trend& trend);
+/// What the points of a series have in common, less the machine: case, threads, rivals and model.
+std::string title(const TrendSeries& series);
 
 }  // namespace wide::results

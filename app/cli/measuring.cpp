@@ -176,11 +176,8 @@ int finish(Context& context, const MeasuringOptions& options, const results::Sto
   return app::exit_code(summary.headline);
 }
 
-int stopped(Context& context, const MeasuringOptions& options, const results::Store& store, std::int64_t run,
-            int signal) {
-  const auto database = options.database.empty()
-                            ? ""
-                            : " --db " + results::printable(results::shell_word(options.database), 4096);
+int stopped(Context& context, const results::Store& store, std::int64_t run, int signal) {
+  const auto database = results::database_flag(store.path());
   context.err
       << (store.run(run).status == results::RunStatus::kDone
               ? fmt::format("stopped; run {} is whole, but its gate or baseline is not decided: give the "
@@ -324,7 +321,7 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
       outcome = app::run_sweep_job(job, context.engine, store, to_progress(bar));
     }
     if (outcome.end == presets::SweepEnd::kStopped)
-      return stopped(context, options, store, outcome.run, signals.signal());
+      return stopped(context, store, outcome.run, signals.signal());
     if (!outcome.backup_fault.empty()) context.log(LogLevel::kWarn, outcome.backup_fault);
     runs.push_back(outcome.run);
     code = app::worst(code, finish(context, options, store, outcome.run));
@@ -334,7 +331,7 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
     for (const auto run : runs) held.push_back(std::make_unique<app::RunLock>(path, run));
   if (!options.save_baseline.empty()) {
     const auto saved = save_baseline(context, options, job, store, runs);
-    if (!saved) return stopped(context, options, store, runs.back(), signals.signal());
+    if (!saved) return stopped(context, store, runs.back(), signals.signal());
     code = app::worst(code, *saved);
   }
   if (!baseline) return code;
@@ -345,7 +342,7 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
   };
   if (decided.verdict == results::GateVerdict::kStopped) {
     report_with_gate();
-    return stopped(context, options, store, runs.back(), signals.signal());
+    return stopped(context, store, runs.back(), signals.signal());
   }
   code = gated_exit_code(code, decided, options.gating);
   try {

@@ -141,9 +141,8 @@ void print_files(const Context& context, const ProfileArguments& options, std::i
     human << "trace in " << results::printable(options.trace, 4096)
           << "; open it in https://ui.perfetto.dev\n";
   if (run == 0) return;
-  human << "kept as run " << run << "; `widebench profile --from " << run;
-  if (!options.database.empty()) human << " --db " << results::printable(options.database, 4096);
-  human << "` explains it again\n";
+  human << "kept as run " << run << "; `widebench profile --from " << run
+        << results::database_flag(database_path(options.database)) << "` explains it again\n";
 }
 
 int run(const Context& context, const ProfileArguments& options, const Capture& capture) {

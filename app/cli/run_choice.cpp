@@ -26,6 +26,10 @@ std::optional<std::int64_t> steps_back(const std::string& choice) {
   return steps && *steps >= 0 ? steps : std::nullopt;
 }
 
+std::string list_command(const results::Store& store) {
+  return "widebench runs list" + results::database_flag(store.path());
+}
+
 std::int64_t newest(const results::Store& store, std::int64_t back) {
   const auto runs = store.runs();
   auto left = back;
@@ -34,7 +38,8 @@ std::int64_t newest(const results::Store& store, std::int64_t back) {
     if (left-- == 0) return run->id;
   }
   throw Error("runs", store.path().string() + ": holds " + std::to_string(back - left) +
-                          " runs measured here; `widebench runs list` shows them");
+                          " runs measured here; name another by its number, as `" + list_command(store) +
+                          "` shows it");
 }
 
 std::int64_t newest_captured(const results::Store& store, std::int64_t back) {
@@ -74,7 +79,8 @@ std::vector<std::int64_t> find_runs(const results::Store& store, const std::stri
   throw Error("usage",
               "\"" + results::printable(choice) +
                   "\" is no run; give its number, latest, latest~1, a baseline's name, the first six "
-                  "characters of a uid or more, or a report file; `widebench runs list` shows them");
+                  "characters of a uid or more, or a report file; `" +
+                  list_command(store) + "` shows them");
 }
 
 std::int64_t find_run(const results::Store& store, const std::string& choice) {

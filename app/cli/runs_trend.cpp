@@ -19,7 +19,8 @@ int trend(const Context& context, const RunsTrendArguments& options) {
   const auto seen = results::trend(options.subject, store.trend(options.subject));
   if (seen.series.empty()) {
     throw Error("runs", store.path().string() + ": no run measured here has the subject \"" +
-                            results::printable(options.subject) + "\"; `widebench runs list` lists runs");
+                            results::printable(options.subject) + "\"; `widebench runs list" +
+                            results::database_flag(store.path()) + "` lists runs");
   }
   if (context.json) {
     write_json(context.out, seen);

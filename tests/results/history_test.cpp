@@ -1,4 +1,5 @@
 // What people and CI do with stored runs: baselines, pins, tags, notes, deleting, traces.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,6 +16,8 @@ namespace {
 using test::passed_case;
 using test::sample_run;
 using test::TemporaryFolder;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 class HistoryTest : public testing::Test {
  protected:
@@ -128,8 +131,14 @@ TEST_F(HistoryTest, DeletingTakesAllThatBelongsToARun) {
   EXPECT_THROW(store_.delete_run(run), Error);
   store_.set_pinned(run, false);
   store_.set_baseline("b", {again});
-  EXPECT_THROW(store_.delete_run(run), Error);  // it would take `again` along
+  const auto kept =
+      "run " + std::to_string(again) + ", which measured run " + std::to_string(run) + " again,";
+  const auto refused = [&] { store_.delete_run(run); };  // it would take `again` along
+  EXPECT_THAT(refused, ThrowsMessage<Error>(HasSubstr(kept + " stands in the baseline 'b'")));
   store_.remove_baseline("b");
+  store_.set_pinned(again, true);
+  EXPECT_THAT(refused, ThrowsMessage<Error>(HasSubstr(kept + " is pinned")));
+  store_.set_pinned(again, false);
   store_.delete_run(run);
   EXPECT_FALSE(has(run));
   EXPECT_FALSE(has(again));
