@@ -54,8 +54,7 @@ int show_run(double value, char* text, int size, void* data) {
 void choose_series(HistoryPanel& panel) {
   const auto name = [&](std::size_t i) {
     const auto& series = panel.trend.series[i];
-    auto text = printable(series.key, 100);
-    return text.append(", machine ").append(series.machine_key.substr(0, 6));
+    return results::title(series).append("  machine ").append(series.machine_key.substr(0, 6));
   };
   ImGui::SetNextItemWidth(-1);
   if (!begin_combo("##series", name(panel.series))) return;

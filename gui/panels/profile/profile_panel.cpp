@@ -201,6 +201,10 @@ void draw(ProfilePanel& panel, Workbench& bench, const Ui& ui) {
                 "node is to what this machine can do.",
                 "profile.start", label.c_str());
   } else {
+    if (const auto job = ui.jobs.find(panel.job); job && job->state == JobState::kFailed)
+      badge(ui, Level::kError,
+            "The last one failed, and this is the one before: " +
+                results::printable(job->text.substr(0, job->text.find('\n')), 300));
     draw_badges(*panel.data, ui);
     settle_bookmarks(panel, bench);
     draw_tabs(panel, ui);
