@@ -19,6 +19,7 @@ bool is_true(const Argument& argument) {
 }
 
 constexpr HiddenWrite kHiddenWrites[] = {{"aten.batch_norm.default", 3, 4, 5},
+                                         {"aten.native_batch_norm.default", 3, 4, 5},
                                          {"aten.instance_norm.default", 3, 4, 5}};
 
 // The next pass would begin with a buffer of another size.

@@ -16,16 +16,24 @@ class Norm {
   Norm(Rewriter& rewriter, const Node& node) : rewriter_(rewriter), node_(node) {}
 
   RunningStatistics of_batch(ValueId mean, ValueId variance) {
+    const auto input = type(node_.arguments[kInput].ref()->id);
+    if (node_.op == "aten.batch_norm.default" && is_empty(input)) {
+      const auto output = rewriter_.emit("aten.clone.default", {rewriter_.map(node_.arguments[kInput]), {}},
+                                         input, name(node_.results[0]), node_.module_path);
+      rewriter_.bind(node_.results[0], {ValueRef{output}});
+      return {kept(mean), kept(variance)};
+    }
     std::vector<Argument> arguments;
     for (const auto index : {kInput, kWeight, kBias, kMean, kVariance, kTraining, kMomentum, kEps}) {
       arguments.push_back(rewriter_.map(node_.arguments[index]));
     }
-    const auto results =
-        rewriter_.emit("aten._native_batch_norm_legit_functional.default", std::move(arguments),
-                       {as_type(type(node_.results[0])), std::nullopt, std::nullopt, as_type(type(mean)),
-                        as_type(type(variance))},
-                       name(node_.results[0]), node_.module_path);
-    rewriter_.bind(node_.results[0], {ValueRef{results[0]}});
+    const auto results = rewriter_.emit(
+        "aten._native_batch_norm_legit_functional.default", std::move(arguments),
+        {as_type(input), type_of_result(1), type_of_result(2), as_type(type(mean)), as_type(type(variance))},
+        name(node_.results[0]), node_.module_path);
+    for (std::size_t i = 0; i < node_.results.size(); ++i) {
+      if (node_.results[i] >= 0) rewriter_.bind(node_.results[i], {ValueRef{results[i]}});
+    }
     return {results[3], results[4]};
   }
 
@@ -41,8 +49,7 @@ class Norm {
     const auto output =
         rewriter_.emit(node_.op, std::move(arguments), input, name(node_.results[0]), node_.module_path);
     rewriter_.bind(node_.results[0], {ValueRef{output}});
-    if (std::count(input.shape.begin(), input.shape.end(), 0) > 0)  // of nothing there are no statistics
-      return {kept(mean), kept(variance)};
+    if (is_empty(input)) return {kept(mean), kept(variance)};
     Argument::List spatial;
     for (std::int64_t dim = 2; dim < input.rank(); ++dim) spatial.push_back({dim});
     const TensorType each = as_type({type(mean).dtype, {input.shape[0], input.shape[1]}});
@@ -54,6 +61,17 @@ class Norm {
   }
 
  private:
+  // Of nothing there are no statistics.
+  static bool is_empty(const ConcreteType& input) {
+    return std::count(input.shape.begin(), input.shape.end(), 0) > 0;
+  }
+
+  // None where nobody uses it.
+  std::optional<TensorType> type_of_result(std::size_t i) const {
+    if (i >= node_.results.size() || node_.results[i] < 0) return std::nullopt;
+    return as_type(type(node_.results[i]));
+  }
+
   // Its arguments.
   enum { kInput, kWeight, kBias, kMean, kVariance, kTraining, kMomentum, kEps, kCudnn };
 
@@ -86,7 +104,8 @@ class Norm {
 RunningStatistics move_running_statistics(Rewriter& rewriter, const Node& norm, ValueId mean,
                                           ValueId variance) {
   Norm it(rewriter, norm);
-  return norm.op == "aten.batch_norm.default" ? it.of_batch(mean, variance) : it.of_samples(mean, variance);
+  return norm.op == "aten.instance_norm.default" ? it.of_samples(mean, variance)
+                                                 : it.of_batch(mean, variance);
 }
 
 }  // namespace wide

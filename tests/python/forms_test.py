@@ -1,8 +1,10 @@
 """Forms of models and calls that are legitimate but odd: each found by somebody who looked for a wrong answer."""
+import copy
 import pathlib
 import unittest
 
 from torch.nn.utils import prune
+from torch.utils import _pytree as pytree
 
 from support import nets, torch, widebench
 
@@ -88,6 +90,14 @@ class Forms(unittest.TestCase):
             def forward(self, x):
                 return x.as_strided((3, 4), (1, 4), self.offset) * self.w
 
+        class Weights(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.w = torch.nn.Parameter(torch.randn(3, 4))
+
+            def forward(self, x):
+                return x * self.w.as_strided((4,), (2,))
+
         x, big = torch.randn(6, 4), torch.randn(12, 4)
         for example, offset, others in ((x, None, (torch.randn(4, 6).t(), big[::2])), (x, 2, (torch.randn(4, 6).t(), big[3:9])),
                                         (torch.randn(4, 6).t(), None, (x, big[:6]))):
@@ -102,6 +112,11 @@ class Forms(unittest.TestCase):
                 if offset is None:
                     moved = example + 1
                     torch.testing.assert_close(wide(moved), torch.stack([module(moved) for module in modules]))
+        modules = [Weights() for _ in range(3)]
+        torch.testing.assert_close(widebench.compile(modules, x, config=FAST)(x), torch.stack([module(x) for module in modules]).detach())
+        modules[1].w = torch.nn.Parameter(torch.randn(4, 3).t())
+        with self.assertRaisesRegex(widebench.Error, "another architecture"):
+            widebench.compile(modules, x, config=FAST)
         for before in (big[::2], big[3:9]):  # what lies around it is no input
             with self.assertRaisesRegex(widebench.Error, "memory around"):
                 widebench.compile([Windows(0) for _ in range(2)], before, config=FAST)
@@ -124,6 +139,28 @@ class Forms(unittest.TestCase):
                 for member, module in enumerate(modules):
                     torch.manual_seed(member)
                     torch.testing.assert_close(own[member], module(given))
+
+    def test_statistics_of_batches(self):
+        """Of none, of which PyTorch takes none, and by the operator whose schema does not say that it writes them."""
+        class Norm(torch.nn.Module):
+            def __init__(self, norm):
+                super().__init__()
+                self.layer, self.norm = torch.nn.BatchNorm1d(3), norm
+
+            def forward(self, x):
+                return self.norm(self.layer, x)
+
+        native = lambda of, x: torch.native_batch_norm(x, of.weight, of.bias, of.running_mean, of.running_var, True, 0.1, 1e-5)
+        for norm, x in ((lambda of, x: of(x), torch.randn(0, 3)), (lambda of, x: of(x), torch.randn(0, 3, 4)), (native, torch.randn(6, 3))):
+            modules = [Norm(norm) for _ in range(3)]
+            for module in modules:
+                module.layer.running_mean.normal_()
+            wide = widebench.compile(copy.deepcopy(modules), x, config=FAST)
+            with torch.no_grad():
+                own, expected = wide(x), [module(x) for module in modules]
+            for member, module in enumerate(modules):
+                torch.testing.assert_close([leaf[member] for leaf in pytree.tree_leaves(own)], pytree.tree_leaves(expected[member]))
+                torch.testing.assert_close(wide.state_dict(member), dict(module.state_dict()))
 
     def test_close_or_both_nan(self):
         """ATen's isclose writes into a tensor of its first operand's shape, here one that all members share."""
