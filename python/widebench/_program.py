@@ -88,8 +88,9 @@ def _export(module, args, kwargs, dynamic_shapes, place):
             raise interrupt from None
         lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
         if unsaved := re.match(r"Failed serializing node (\w+) in graph", lines[0]):
-            raise Error("export", f"{place}: torch.export can trace the model's operator '{unsaved[1]}', but cannot save it; write it in other "
-                                  "operators (flex_attention as scaled_dot_product_attention)", place) from error
+            why = f" ({error.__cause__})" if error.__cause__ else ""
+            raise Error("export", f"{place}: torch.export can trace the model's '{unsaved[1]}', but cannot save it{why}; write it in other "
+                                  "operators (flex_attention as scaled_dot_product_attention) on dense tensors", place) from error
         why = lines[0].split(" See http")[0].strip()
         raise Error("export", f"{place}: torch.export refuses the model ({why}){_line_of_code(error)}; {_advice(str(error))}", place) from error
 
