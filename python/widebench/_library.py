@@ -111,7 +111,7 @@ def interruptible(work, handle, progress=None):
     try:
         while not done.wait(0.05 if progress else 0.2):
             now = ops.progress(handle) if progress else ""
-            if now != told:
+            if now and now != told:
                 told = now
                 progress(now)
     except BaseException:
