@@ -106,7 +106,12 @@ Kernel prepare_bmm(const Call& call, const Offer& offered) {
   const bool heads = call.operand_at(kQ)->type.rank() >= 4;
   return [call, shape, scale, heads, fused = prepare(call, offered)](std::span<const at::Tensor> in,
                                                                      std::span<at::Tensor> out) {
-    const auto q = fold(call, kQ, in), k = fold(call, kK, in), v = fold(call, kV, in);
+    // As ATen does: scores of 16 bits would be off by hundredths.
+    const auto precise = [](const at::Tensor& tensor) {
+      return at::isReducedFloatingType(tensor.scalar_type()) ? tensor.to(at::kFloat) : tensor;
+    };
+    const auto q = precise(fold(call, kQ, in)), k = precise(fold(call, kK, in)),
+               v = precise(fold(call, kV, in));
     auto scores = at::matmul(q * scale, k.transpose(-2, -1));
     if (call.flag(kCausal)) {
       const auto future = at::ones({q.size(-2), k.size(-2)}, q.options().dtype(at::kBool)).triu(1);
@@ -118,9 +123,9 @@ Kernel prepare_bmm(const Call& call, const Offer& offered) {
       scores =
           scores + (mask.scalar_type() == at::kBool
                         ? at::zeros(mask.sizes(), scores.options()).masked_fill_(mask.logical_not(), kNever)
-                        : mask);
+                        : precise(mask));
     }
-    out[0] = at::matmul(at::_safe_softmax(scores, -1), v).reshape(shape);
+    out[0] = at::matmul(at::_safe_softmax(scores, -1), v).to(call.results[0].dtype).reshape(shape);
     // What comes of NaN and infinities goes by the order of the steps of ATen's kernel, which is for heads.
     if (heads && !all_finite(out[0])) fused(in, out);
   };

@@ -80,6 +80,26 @@ class Forms(unittest.TestCase):
             with self.assertRaisesRegex(widebench.Error, "written later"):
                 widebench.compile([Strided(written_later) for _ in range(2)], x, config=FAST)
 
+    def test_attention_of_sixteen_bits(self):
+        """Its scores are not rounded to 16 bits: no strategy is much less exact than PyTorch."""
+        class Attention(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.k, self.v, self.mask = (torch.nn.Parameter(torch.rand(2, 6, width) * 18 - 9) for width in (8, 8, 6))
+
+            def forward(self, q):
+                attend = torch.nn.functional.scaled_dot_product_attention
+                return attend(q, self.k, self.v, self.mask[:, :5]) + attend(q, self.k, self.v, is_causal=True)
+
+        torch.manual_seed(0)
+        modules, q = [Attention().bfloat16() for _ in range(3)], (torch.rand(2, 5, 8) * 18 - 9).bfloat16()
+        with torch.no_grad():
+            exact = torch.stack([copy.deepcopy(module).double()(q.double()) for module in modules])
+            error = lambda answer: (answer.double() - exact).abs().max().item()
+            eager = error(torch.stack([module(q) for module in modules]))
+            for strategy in ("", "bmm", "sequential"):
+                self.assertLess(error(widebench.compile(modules, q, config=widebench.Config.fast(strategy=strategy or "auto"))(q)), 1.5 * eager + 1e-6, strategy)
+
     def test_memory_of_an_input(self):
         """as_strided of an input reads its memory: as the example's, or not at all."""
         class Windows(torch.nn.Module):
