@@ -303,7 +303,7 @@ Proof WideModel::prove(std::span<const Input> inputs) {
   });
 }
 
-std::map<std::string, Tensor> WideModel::weights(std::int64_t member) const {
+std::map<std::string, Tensor> WideModel::weights(std::int64_t member, bool as_loaded) const {
   return state_->locked("run", {}, [&](const auto&) {
     const auto& model = state_->model;
     if (member < 0 || member >= model.members())
@@ -314,7 +314,8 @@ std::map<std::string, Tensor> WideModel::weights(std::int64_t member) const {
       if (input.kind == wide::InputKind::kUser) continue;
       const auto written = model.buffers().find(input.target);
       copies[input.target] =
-          (written == model.buffers().end() ? tensors.at(input.target) : written->second.select(0, member))
+          (as_loaded || written == model.buffers().end() ? tensors.at(input.target)
+                                                         : written->second.select(0, member))
               .clone();
     }
     return copies;

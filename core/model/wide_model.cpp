@@ -98,8 +98,7 @@ AloneRun WideModel::run_alone(std::int64_t i, std::span<const ModelInput> inputs
   auto results = Interpreter(graph).run(values, observer);
   AloneRun alone;
   for (std::size_t k = 0; k < graph.inputs.size(); ++k) {
-    const auto kind = graph.inputs[k].kind;
-    if (built.written[k] && (kind == InputKind::kBuffer || kind == InputKind::kParameter))
+    if (built.written[k] && graph.inputs[k].kind != InputKind::kUser)
       alone.buffers[graph.inputs[k].target] = values[k].toTensor();
   }
   for (std::size_t k = 0; k < results.size(); ++k) {

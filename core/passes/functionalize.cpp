@@ -46,8 +46,7 @@ class Functionalizer {
     for (const auto& output : old_.outputs) for_each_use(output.value, [&](ValueId id) { refresh(id); });
     rewriter_.copy_outputs();
     for (const auto& input : old_.inputs) {
-      const bool kept = input.kind == InputKind::kBuffer || input.kind == InputKind::kParameter;
-      if (!kept || old_.writes(input) || at(input.value).version == 0) continue;
+      if (input.kind == InputKind::kUser || old_.writes(input) || at(input.value).version == 0) continue;
       rewriter_.graph().outputs.push_back(
           {rewriter_.bound(input.value), OutputKind::kBufferMutation, input.target});
     }

@@ -85,8 +85,7 @@ Graph functionalize_whole(const Specialized& specialized) {
   };
   for (const auto& output : old.outputs) give(output);
   for (std::size_t i = 0; i < old.inputs.size(); ++i) {
-    const auto kind = old.inputs[i].kind;
-    if (written[i] && (kind == InputKind::kBuffer || kind == InputKind::kParameter))
+    if (written[i] && old.inputs[i].kind != InputKind::kUser)
       give({{ValueRef{old.inputs[i].value}}, OutputKind::kBufferMutation, old.inputs[i].target});
   }
   call.bodies = {std::make_shared<const Graph>(std::move(inner.graph()))};

@@ -42,8 +42,7 @@ Specialized with_views_for_metadata(const Specialized& specialized) {
   }
   for (auto& output : graph.outputs) map_uses(output.value, current);
   for (const auto& input : graph.inputs) {
-    const bool kept = input.kind == InputKind::kBuffer || input.kind == InputKind::kParameter;
-    if (!kept || !now.contains(input.value)) continue;
+    if (input.kind == InputKind::kUser || !now.contains(input.value)) continue;
     const auto changed = now.at(input.value);
     const auto before = concrete(graph.values[static_cast<std::size_t>(input.value)]),
                after = concrete(graph.values[static_cast<std::size_t>(changed)]);

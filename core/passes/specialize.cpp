@@ -125,8 +125,16 @@ class Specializer {
       }
       const auto& tensor = inputs_[i].toTensor();
       set_type(id, {tensor.scalar_type(), tensor.sizes().vec()});
-      if (old_.inputs[i].kind != InputKind::kConstant) from_data_.insert(id);
+      if (old_.inputs[i].kind != InputKind::kConstant || is_written(id)) from_data_.insert(id);
     }
+  }
+
+  bool is_written(ValueId id) const {
+    return std::ranges::any_of(old_.nodes, [&](const Node& node) {
+      return std::ranges::any_of(written_arguments(node), [&](std::size_t index) {
+        return node.arguments[index].ref() && node.arguments[index].ref()->id == id;
+      });
+    });
   }
 
   // Whether the size of a result depends on data: as the file says by symbols that no input gives; where it

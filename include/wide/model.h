@@ -101,8 +101,8 @@ class WideModel {
   Report report(std::span<const Input> inputs);
   Proof prove(std::span<const Input> inputs);
 
-  /// Copies of a member's tensors by name, with written buffers as the last pass left them.
-  std::map<std::string, Tensor> weights(std::int64_t member) const;
+  /// Copies of a member's tensors by name, with written buffers as the last pass left them, or as loaded.
+  std::map<std::string, Tensor> weights(std::int64_t member, bool as_loaded = false) const;
   /// Other members in place of these, as many or not, by the plans that there are. Buffers and random streams
   /// begin anew. Members of a model from files bring all of a checkpoint's tensors.
   void replace_members(std::vector<MemberWeights> members);
