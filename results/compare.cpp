@@ -175,6 +175,7 @@ std::optional<Pair> pair_up(const Observed& first, const Observed& second, CaseC
     if (!side->trouble.empty()) result.reasons.push_back(std::string(which) + ": " + side->trouble);
   }
   if (!result.reasons.empty()) return std::nullopt;
+  if (is_another_model(first, second)) result.reasons.emplace_back("the files of the model are others");
   for (const auto& [side, which] : {std::pair{&first, "first"}, std::pair{&second, "second"}}) {
     if (!side->passed.empty()) continue;
     result.change = Change::kInconclusive;
@@ -189,7 +190,6 @@ std::optional<Pair> pair_up(const Observed& first, const Observed& second, CaseC
   }
   if (result.reference.empty())
     result.reasons.emplace_back("no rival in common: drift of the machine is not cancelled");
-  if (is_another_model(first, second)) result.reasons.emplace_back("the files of the model are others");
   result.change = Change::kInconclusive;
   result.first_us = a->wide_us;
   result.second_us = b->wide_us;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "results/escape.h"
 #include "results/table.h"
@@ -88,11 +87,9 @@ double noise_of(const Observed& first, const Observed& second) {
 }
 
 bool is_another_model(const Observed& first, const Observed& second) {
-  std::set<std::string> hashes;
-  for (const auto* side : {&first, &second})
-    for (const CaseRecord* record : side->passed) hashes.insert(record->model_hash);
-  hashes.erase("");
-  return hashes.size() > 1;
+  auto models = first.models;
+  models.insert(second.models.begin(), second.models.end());
+  return models.size() > 1;
 }
 
 Cases::Cases(const Side& side) {
@@ -104,6 +101,7 @@ Cases::Cases(const Side& side) {
       if (is_new) all.emplace_back().any = &record;
       Observed& seen = all[at->second];
       seen.runs += record.verdict == Verdict::kPass;
+      if (!record.model_hash.empty()) seen.models.insert(record.model_hash);
       if (record.verdict == Verdict::kPass && !record.circumstances.disturbed.empty()) {
         seen.disturbed = record.circumstances.disturbed;
       } else if (record.verdict == Verdict::kPass) {

@@ -2,6 +2,7 @@
 // What the runs of a side show of each case. Only results/ includes this.
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,6 +16,7 @@ namespace wide::results {
 struct Observed {
   const CaseRecord* any = nullptr;  ///< whatever became of it
   int runs = 0;                     ///< that passed, disturbed or not
+  std::set<std::string> models;     ///< hashes, of all runs that have one
   std::vector<const CaseRecord*> passed;
   std::string trouble;    ///< of a run that did not pass; empty: none
   std::string overload;   ///< of a run in `passed` whose machine had other work to do; empty: none

@@ -237,6 +237,9 @@ TEST(CompareTest, AnotherModelOfTheSameNameIsSaid) {
   EXPECT_FALSE(has(text(compare(before, after), true), "are others"));
   after.runs[0].cases[0].model_hash = "77";
   EXPECT_TRUE(has(text(compare(before, after), true), "the files of the model are others"));
+  auto disturbed = before;
+  disturbed.runs[0].cases[0].circumstances.disturbed = "other processes kept both CPUs busy";
+  EXPECT_TRUE(has(text(compare(disturbed, after), true), "the files of the model are others"));
   after.runs[0].cases[0].model_hash = "";
   EXPECT_FALSE(has(text(compare(before, after), true), "are others")) << "not known";
 }
