@@ -278,14 +278,15 @@ std::tuple<Strings, std::vector<double>, Strings> prove(std::int64_t handle, con
   });
 }
 
-// `as_taken`: refused where weights were written since.
-std::tuple<Strings, Tensors> member_state(std::int64_t handle, std::int64_t member, bool as_taken) {
+// `as_taken`: refused where weights were written since. `as_loaded`: written buffers, too.
+std::tuple<Strings, Tensors> member_state(std::int64_t handle, std::int64_t member, bool as_taken,
+                                          bool as_loaded) {
   return with_errors([&] {
     const auto model = find(handle);
     if (const auto changed = as_taken ? model->changed() : ""; !changed.empty())
-      raise("stale", changed + ": was written after the wide model took it in; call replace_members()");
+      raise("stale", changed + ": was written after the wide model took it in; call refresh()");
     std::tuple<Strings, Tensors> state;
-    for (auto& [fqn, tensor] : model->weights(member)) {
+    for (auto& [fqn, tensor] : model->weights(member, as_loaded)) {
       std::get<0>(state).push_back(fqn);
       std::get<1>(state).push_back(tensor);
     }
@@ -354,7 +355,8 @@ TORCH_LIBRARY(widebench, m) {
   m.def("facts(int model, Tensor[] inputs, bool[] mapped) -> str[]", &facts);
   m.def("written_inputs(int model, Tensor[] inputs, bool[] mapped) -> str[]", &written_inputs);
   m.def("prove(int model, Tensor[] inputs, bool[] mapped) -> (str[], float[], str[])", &prove);
-  m.def("member_state(int model, int member, bool as_taken) -> (str[], Tensor[])", &member_state);
+  m.def("member_state(int model, int member, bool as_taken, bool as_loaded) -> (str[], Tensor[])",
+        &member_state);
   m.def("replace_members(int model, str[] names, int[] kept, str[] fqns, Tensor[] tensors) -> ()",
         &replace_members);
   m.def("reset(int model) -> ()", &reset);

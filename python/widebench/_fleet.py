@@ -37,9 +37,9 @@ class Fleet:
             raise Error("usage", f"there is no member {member}; there are {len(self)}", "member")
         return member % len(self)
 
-    def _tensors(self, i, as_taken=False):
+    def _tensors(self, i, as_taken=False, as_loaded=False):
         with translating():
-            return dict(zip(*ops.member_state(self._handle, i, as_taken)))
+            return dict(zip(*ops.member_state(self._handle, i, as_taken, as_loaded)))
 
     def _tensors_as_taken(self, members):
         """Of each of them; refused, or taken in first, where weights of any were written since: that is looked at once."""
@@ -74,17 +74,17 @@ class Fleet:
         return self._program.persistent.get(name, True)
 
     def _with_ties(self, tensors):
-        """Also by the names that the graph does not read, since it reads another of the same tensor."""
+        """Also by the names that the graph does not read, since it reads, and writes, another of the same tensor."""
         if self._skeleton is None:
             return tensors
         by_place, complete = {}, dict(tensors)
         for name, tensor in _members.named_tensors(self._skeleton).items():
             by_place.setdefault(id(tensor), []).append(name)
         for twins in by_place.values():
-            known = next((name for name in twins if name in tensors), None)
+            known = next((name for name in twins if name in self._program.read), None)
             for name in twins:
-                if known is not None:
-                    complete.setdefault(name, tensors[known])
+                if known is not None and name not in self._program.read:
+                    complete[name] = tensors[known]
         return complete
 
     @_one_after_the_other
@@ -99,7 +99,7 @@ class Fleet:
             As in ``torch.nn.Module``; tensors are copied in either case.
         """
         checked(state_dict, Mapping, "state_dict", "a state dict of all members")
-        members = [self._tensors(i) for i in range(len(self))]
+        members = [self._tensors(i, as_loaded=True) for i in range(len(self))]
         known = self._with_ties(members[0])
         if strict:
             missing = [name for name in known if self._in_state_dict(name) and name not in state_dict]
@@ -132,9 +132,12 @@ class Fleet:
 
     @_one_after_the_other
     def load_member(self, member: int | str, state_dict: Mapping[str, torch.Tensor]) -> None:
-        """Takes a state dict in place of a member's weights, by the plans that there are. Names it lacks stay as they were."""
+        """Takes a state dict in place of a member's weights, by the plans that there are. Names it lacks stay as they were taken in.
+
+        Written buffers and random streams of all members begin anew, as in all that changes members.
+        """
         i = self._index(member)
-        tensors, state_dict = self._tensors(i), checked(state_dict, Mapping, "state_dict", "a state dict of one member")
+        tensors, state_dict = self._tensors(i, as_loaded=True), checked(state_dict, Mapping, "state_dict", "a state dict of one member")
         unknown = [name for name in state_dict if name not in self._with_ties(tensors)]
         if unknown:
             raise Error("load", f"member '{self.names[i]}': has '{unknown[0]}', which the model lacks; give a state dict of one member", self.names[i])
@@ -170,12 +173,33 @@ class Fleet:
     def refresh(self) -> None:
         """Takes in the weights of the modules as they are now, by the plans that there are.
 
-        Members whose module is gone, or that came as a state dict, stay as they are.
+        Of a module that is gone its parts may still be there, and have all weights. Other members whose module is gone, and those
+        that came as a state dict, stay as they are.
+
+        Raises
+        ------
+        Error
+            ``"stale"``: the weights of a member were written whose module is gone.
         """
         models = [source() if source is not None else None for source in self._sources]
-        taken = [None if model is None else self._taken(model, name) for model, name in zip(models, self.names)]
+        taken = [self._surviving(k) if model is None else self._taken(model, name) for k, (model, name) in enumerate(zip(models, self.names))]
         sources = [one[0] if one else source for one, source in zip(taken, self._sources)]
-        self._replace(self.names, [k if model is None else -1 for k, model in enumerate(models)], [one[1] for one in taken if one], sources)
+        self._replace(self.names, [-1 if one else k for k, one in enumerate(taken)], [one[1] for one in taken if one], sources)
+        gone = next((k for k, one in enumerate(taken) if one is None and self._sources[k] is not None), None)
+        if gone is not None:
+            try:
+                self._tensors(gone, as_taken=True)
+            except Error as error:
+                raise Error("stale", str(error).split("; call")[0] + ", and its module is gone; give that member anew by replace() or "
+                                     "load_member()", error.place) from None
+
+    def _surviving(self, i):
+        """As `_taken` of a member whose module is gone, where its parts have all its weights."""
+        source = self._sources[i]
+        found = source.tensors() if source is not None else {}
+        if self._architecture is None or any(name not in found for name in self._weights()):
+            return None
+        return source, {name: found[name] for name in self._weights()} | self._constants(f"member '{self.names[i]}'")
 
     @_one_after_the_other
     def unpack(self) -> list[torch.nn.Module]:
@@ -217,6 +241,14 @@ class Fleet:
             return self._architecture.take(model, name)
         given = self._read(checked(model, Mapping, "model", "a module or a state dict"))
         lacking = [weight for weight in self._weights() if weight not in given]
+        if lacking and not any(map(self._in_state_dict, lacking)):  # what no state dict has: taken where all members have the same
+            own = [self._tensors(k, as_loaded=True) for k in range(len(self))]
+            common = {weight: own[0][weight] for weight in lacking if all(_members.same_numbers(own[0][weight], one[weight]) for one in own)}
+            given |= common
+            lacking = [weight for weight in lacking if weight not in common]
+            if lacking:
+                raise Error("load", f"member '{name}': each member has its own '{lacking[0]}', a buffer that no state dict has; "
+                                    "give it along with the state dict, or a module", name)
         if lacking:
             raise Error("load", f"member '{name}' lacks the tensor '{lacking[0]}'; give a state dict of one member", name)
         return None, given | self._constants(f"member '{name}'")

@@ -66,6 +66,8 @@ def signature(module):
     keep, whole = [], []  # kept alive: an id may not be used again
     try:
         for name, part in module.named_modules(remove_duplicate=False):
+            if any(vars(kind).get("__slots__") for kind in type(part).__mro__):
+                raise _Unknown  # they hold what vars() does not have
             settings = tuple((key, tensor(value) if isinstance(value, torch.Tensor) else of(value))
                              for key, value in sorted(vars(part).items()) if key not in _OWN
                              and not (key in _FLAT and isinstance(part, torch.nn.RNNBase)))

@@ -67,7 +67,19 @@ class Trace(NamedTuple):
 
 def export(module, args, kwargs, dynamic_shapes, place):
     """The module's `Trace`. Nothing touches the disk."""
-    return _exports.run(lambda: _export(module, args, kwargs, dynamic_shapes, place))
+    def trace():
+        # torch.export computes with tensors of one number, and what the model writes into one that is no buffer stays there.
+        single = [tensor for part in module.modules() for tensor in vars(part).values() if type(tensor) is torch.Tensor and tensor.numel() == 1 and not tensor.is_inference()]
+        before = [tensor.detach().clone() for tensor in single]
+        versions = [tensor._version for tensor in single]
+        try:
+            return _export(module, args, kwargs, dynamic_shapes, place)
+        finally:
+            for tensor, was, version in zip(single, before, versions):
+                if tensor._version != version:
+                    tensor.detach().copy_(was)
+
+    return _exports.run(trace)
 
 
 def _export(module, args, kwargs, dynamic_shapes, place):
@@ -249,9 +261,11 @@ class Program:
     Attributes
     ----------
     weights : list of str
-        Names of parameters, buffers and tensor constants that the graph reads.
+        Names of parameters, buffers and tensor constants that the graph has.
     weight_dtypes : set of torch.dtype
         Of these.
+    read : set of str
+        Names of those that an operator reads: of a tensor with two names, one.
     in_spec, out_spec : TreeSpec
         Of ``(args, kwargs)`` and of what the model returns.
     parameters : inspect.Signature or None
@@ -274,7 +288,8 @@ class Program:
         graph, specs = module["graph"], module["signature"]
         tensors = graph["tensor_values"]
         self._numbers = {name: number for kind in ("sym_int_values", "sym_float_values", "sym_bool_values") for name, number in graph.get(kind, {}).items()}
-        self.weights, self.weight_dtypes, self._leaves = [], set(), []
+        used = set(re.findall(r'"name": "([^"]+)"', json.dumps([node["inputs"] for node in graph["nodes"]])))
+        self.weights, self.weight_dtypes, self.read, self._leaves = [], set(), set(), []
         for spec in specs["input_specs"]:
             kind, value = next(iter(spec.items()))
             if kind == "user_input":
@@ -285,6 +300,8 @@ class Program:
                 name = value.get(kind + "_name")
                 if name is not None and kind != "custom_obj":
                     self.weights.append(name)
+                    if value["arg"]["name"] in used:
+                        self.read.add(name)
                     self.weight_dtypes.add(_DTYPES.get(tensors[value["arg"]["name"]]["dtype"], torch.float32))
         self.persistent = {spec["buffer"]["buffer_name"]: spec["buffer"]["persistent"] for spec in specs["input_specs"] if "buffer" in spec}
         self._inputs = [leaf for leaf in self._leaves if isinstance(leaf, dict)]

@@ -29,6 +29,16 @@ class Source:
         """The module; None once it is gone."""
         return self._module()
 
+    def tensors(self):
+        """Parameters and buffers by name of those parts that are still there; the module itself may be gone."""
+        found = {}
+        for name, reference, _, _ in self._parts:
+            part = reference()
+            if part is not None:
+                for kept in (part._parameters, part._buffers):
+                    found.update({f"{name}.{key}" if name else key: tensor for key, tensor in kept.items() if tensor is not None})
+        return found
+
     def replaced(self):
         """The name of a parameter or a part in whose place the module has another one; None where there is none.
 

@@ -23,7 +23,12 @@ def _each(reducer, function, outputs, kinds="floating-point or complex"):
             raise Error("usage", f"reduce.{reducer}: a tensor without axes is no answer of N members; give what a wide model gives", "outputs")
         if kinds and not (leaf.is_floating_point() or (leaf.is_complex() and "complex" in kinds)):
             raise Error("usage", f"reduce.{reducer} takes {kinds} answers, not {str(leaf.dtype).removeprefix('torch.')}; convert them", "outputs")
-        return function(leaf)
+        try:
+            return function(leaf)
+        except Error:
+            raise
+        except (RuntimeError, IndexError, TypeError, ValueError) as error:
+            raise Error("usage", f"reduce.{reducer}: {(str(error).splitlines() or ['it failed'])[0]}", "outputs") from error
 
     if not any(isinstance(leaf, (torch.Tensor, Apart)) for leaf in pytree.tree_leaves(outputs)):
         raise Error("usage", f"reduce.{reducer}: there is no tensor in a {type(outputs).__name__}; give what a wide model gives", "outputs")
@@ -76,7 +81,10 @@ def quantiles(outputs: Tree, q: float | Sequence[float]) -> Tree:
     """Quantiles over members, ``[N, ...] -> [Q, ...]``, of a single number ``[...]``; `q` is a number or a list of Q of 0 to 1."""
     def of(leaf):
         exact = leaf.float() if leaf.dtype in (torch.float16, torch.bfloat16) else leaf  # torch.quantile has no 16 bits
-        return exact.quantile(torch.as_tensor(q, dtype=exact.dtype), dim=0).to(leaf.dtype)
+        places = torch.as_tensor(q, dtype=exact.dtype)
+        if exact.shape[0] > 0 and exact.numel() == 0:
+            return leaf.new_empty(places.shape + exact.shape[1:])
+        return exact.quantile(places, dim=0).to(leaf.dtype)
 
     for one in q if isinstance(q, Sequence) and not isinstance(q, str) else [q]:
         if isinstance(one, (int, float)) and not 0 <= one <= 1 or isinstance(one, (str, type(None))):

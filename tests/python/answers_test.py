@@ -362,6 +362,14 @@ class Answers(unittest.TestCase):
         with self.assertRaisesRegex(Exception, "depends on data|numbers of axes"):
             torch.compile(alone, backend="eager", fullgraph=True)(x)
 
+    def test_reducers_of_odd_answers(self):
+        reduce = widebench.reduce
+        self.assertEqual(reduce.quantiles(torch.randn(3, 0), [0.1, 0.9]).shape, (2, 0))
+        for call in (lambda: reduce.vote(torch.ones(3, 2, dtype=torch.bool)), lambda: reduce.vote(torch.randn(3, 2, 0)), lambda: reduce.quantiles(X, {}),
+                     lambda: reduce.quantiles(X, torch.tensor([2.0])), lambda: reduce.quantiles(X, [[0.1], [0.2]]), lambda: reduce.variance(X, "a")):
+            with self.assertRaisesRegex(widebench.Error, "reduce"):
+                call()
+
     def test_reducers(self):
         out = {"a": torch.randn(5, 8, 3), "b": torch.randn(5, 8, 2)}
         reduce = widebench.reduce

@@ -100,6 +100,31 @@ class Forms(unittest.TestCase):
             for strategy in ("", "bmm", "sequential"):
                 self.assertLess(error(widebench.compile(modules, q, config=widebench.Config.fast(strategy=strategy or "auto"))(q)), 1.5 * eager + 1e-6, strategy)
 
+    def test_state_that_is_no_buffer(self):
+        """A tensor attribute that the model writes: the next call goes on from there, of every member."""
+        class Cache(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.k, self.cache, self.calls = torch.nn.Linear(4, 4), torch.zeros(8, 4), torch.zeros((), dtype=torch.int64)
+
+            def forward(self, x, place):
+                self.cache.index_copy_(0, place, self.k(x))
+                self.cache[:, 1].mul_(0.5)
+                self.calls.add_(1)
+                return x @ self.cache.T, self.calls * 1
+
+        modules = [Cache() for _ in range(3)]
+        inputs = [(torch.randn(1, 4), torch.tensor([place])) for place in range(3)]
+        for mode in ("eager", "default"):
+            with torch.no_grad():
+                alone = copy.deepcopy(modules)
+                wide = widebench.compile(modules, inputs[0], config=widebench.Config.fast(mode=mode))
+                self.assertTrue(wide.verify())
+                for given in inputs:
+                    for own, expected in zip(wide(*given), zip(*[module(*given) for module in alone])):
+                        torch.testing.assert_close(own, torch.stack(expected))
+        self.assertEqual(modules[0].cache.abs().max(), 0)
+
     def test_memory_of_an_input(self):
         """as_strided of an input reads its memory: as the example's, or not at all."""
         class Windows(torch.nn.Module):
@@ -181,6 +206,38 @@ class Forms(unittest.TestCase):
             for member, module in enumerate(modules):
                 torch.testing.assert_close([leaf[member] for leaf in pytree.tree_leaves(own)], pytree.tree_leaves(expected[member]))
                 torch.testing.assert_close(wide.state_dict(member), dict(module.state_dict()))
+
+    def test_one_norm_under_two_names(self):
+        class Twice(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm, self.layer = torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 4)
+                self.again = self.norm
+
+            def forward(self, x):
+                return self.again(self.layer(self.norm(x)))
+
+        modules, x = [Twice() for _ in range(2)], torch.randn(6, 4)
+        wide = widebench.compile(copy.deepcopy(modules), x, config=FAST)
+        with torch.no_grad():
+            for _ in range(2):
+                wide(x), [module(x) for module in modules]
+        for member, module in enumerate(modules):
+            torch.testing.assert_close(wide.state_dict(member), dict(module.state_dict()))
+
+    def test_numbers_in_slots(self):
+        class Scaled(torch.nn.Module):
+            __slots__ = ("scale",)
+
+            def __init__(self, scale):
+                super().__init__()
+                self.layer, self.scale = torch.nn.Linear(4, 4), scale
+
+            def forward(self, x):
+                return self.layer(x) * self.scale
+
+        with self.assertRaisesRegex(widebench.Error, "another architecture"):
+            widebench.compile([Scaled(1.0), Scaled(2.0)], torch.randn(3, 4), config=FAST)
 
     def test_close_or_both_nan(self):
         """ATen's isclose writes into a tensor of its first operand's shape, here one that all members share."""

@@ -331,6 +331,49 @@ class Members(unittest.TestCase):
             close(self, wide.state_dict(i)["1.running_mean"], module[1].running_mean)
             close(self, wide.unpack()[i][1].running_var, module[1].running_var)
 
+    def test_members_begin_anew_alike(self):
+        class Counts(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(4, 4)
+                self.register_buffer("count", torch.zeros(()))
+
+            def forward(self, x):
+                self.count.add_(1)
+                return self.layer(x), self.count * 1
+
+        modules, x = [Counts() for _ in range(3)], torch.randn(2, 4)
+        wide = widebench.compile(modules, x, config=FAST)
+        wide(x), wide(x)
+        for load in (lambda: wide.load_member(1, {"layer.bias": torch.ones(4)}),
+                     lambda: wide.load_state_dict({"layer.bias": torch.ones(3, 4)}, strict=False)):
+            load()
+            for _ in range(2):
+                self.assertEqual(wide(x)[1].tolist(), [1, 1, 1])
+                wide.reset()
+
+    def test_state_dicts_lack_what_is_not_kept(self):
+        class Rotates(torch.nn.Module):
+            def __init__(self, first):
+                super().__init__()
+                self.layer = torch.nn.Linear(4, 4)
+                self.register_buffer("angles", first + torch.arange(4.0), persistent=False)
+
+            def forward(self, x):
+                return self.layer(x) * self.angles.cos()
+
+        x = torch.randn(2, 4)
+        for first, refused in ((0, False), (1, True)):
+            modules = [Rotates(first * i) for i in range(3)]
+            wide = widebench.compile(modules, x, config=FAST)
+            if refused:
+                with self.assertRaisesRegex(widebench.Error, "each member has its own 'angles'"):
+                    wide.add(modules[1].state_dict())
+                continue
+            wide.add(modules[1].state_dict())
+            wide.replace(0, modules[2].state_dict())
+            torch.testing.assert_close(wide(x), torch.stack([modules[i](x) for i in (2, 1, 2, 1)]).detach())
+
     def test_tied_and_constant(self):
         class Tied(torch.nn.Module):
             def __init__(self, seed):

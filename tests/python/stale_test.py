@@ -126,6 +126,28 @@ class Stale(unittest.TestCase):
         time.sleep(0.05)
         self.assertTrue(torch.equal(wide(x), before))
 
+    def test_weights_of_modules_that_are_gone_can_be_refreshed(self):
+        base, heads = torch.nn.Linear(4, 4), [torch.nn.Linear(4, 2) for _ in range(3)]
+        x = torch.randn(3, 4)
+        wide = widebench.compile([torch.nn.Sequential(base, head) for head in heads], x, config="fast")
+        gc.collect()
+        with torch.no_grad():
+            for write in (heads[1].weight.mul_, base.weight.data.mul_):
+                write(2)
+                with self.assertRaisesRegex(widebench.Error, r"call refresh\(\)"):
+                    wide.unpack()
+                wide.refresh()
+                torch.testing.assert_close(wide(x), torch.stack([head(base(x)) for head in heads]))
+        weights = [head.weight for head in heads]
+        del heads, write
+        gc.collect()
+        with torch.no_grad():
+            weights[1].mul_(2)
+        with self.assertRaisesRegex(widebench.Error, "member1.*module is gone.*replace"):
+            wide.refresh()
+        wide.replace(1, torch.nn.Sequential(base, torch.nn.Linear(4, 2)))
+        wide(x)
+
     def test_weights_that_are_only_moved_are_what_they_were(self):
         modules = nets(3)
         wide = widebench.compile(modules, X, config=FAST)
