@@ -81,7 +81,7 @@ class Fleet:
         for name, tensor in _members.named_tensors(self._skeleton).items():
             by_place.setdefault(id(tensor), []).append(name)
         for twins in by_place.values():
-            known = next((name for name in twins if name in self._program.read), None)
+            known = min((name for name in twins if name in tensors), key=lambda name: name not in self._program.read, default=None)
             for name in twins:
                 if known is not None and name not in self._program.read:
                     complete[name] = tensors[known]
@@ -197,7 +197,7 @@ class Fleet:
         """As `_taken` of a member whose module is gone, where its parts have all its weights."""
         source = self._sources[i]
         found = source.tensors() if source is not None else {}
-        if self._architecture is None or any(name not in found for name in self._weights()):
+        if self._architecture is None or self._architecture.differing or any(name not in found for name in self._weights()):
             return None
         return source, {name: found[name] for name in self._weights()} | self._constants(f"member '{self.names[i]}'")
 
