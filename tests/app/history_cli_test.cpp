@@ -287,7 +287,11 @@ TEST_F(HistoryCli, ReproducesARun) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, AllOf(HasSubstr("command   widebench --preset"), HasSubstr("10 cases compared")));
   EXPECT_EQ(json::parse(run({"runs", "list", "--json"}).out).size(), 2u);
-  EXPECT_EQ(run({"reproduce", "1", "--dry-run"}).code, 0);
+  for (const auto* of : {"1", "2"}) {
+    ran = run({"reproduce", of, "--dry-run"});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_THAT(ran.out, HasSubstr("command   widebench --preset"));
+  }
   EXPECT_EQ(json::parse(run({"runs", "list", "--json"}).out).size(), 2u);
   // A report is a claim: no path is taken from it.
   auto report = json::parse(run({"runs", "export", "1", "-o", "-"}).out);
