@@ -49,7 +49,8 @@ int reproduce(Context& context, const ReproduceArguments& options) {
   app::resolve_devices(specs, context.engine);
   app::SweepJob job;
   job.preset = run.preset;
-  job.command_line = run.command_line;  // which measures the same; the label says whose it is
+  // What measures the same; the label says whose it is. What a stranger's report says is nothing to run.
+  job.command_line = run.origin == "measured" ? run.command_line : context.command_line;
   job.label = fmt::format("reproduces {}", run.uid.substr(0, 12));
   job.specs = specs;
   job.options.stop = &signals.signal();

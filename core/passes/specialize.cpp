@@ -117,6 +117,7 @@ class Specializer {
   }
 
   void bind_inputs() {
+    const auto written = directly_written();
     for (std::size_t i = 0; i < old_.inputs.size(); ++i) {
       const auto id = old_.inputs[i].value;
       if (!inputs_[i].isTensor()) {
@@ -125,16 +126,18 @@ class Specializer {
       }
       const auto& tensor = inputs_[i].toTensor();
       set_type(id, {tensor.scalar_type(), tensor.sizes().vec()});
-      if (old_.inputs[i].kind != InputKind::kConstant || is_written(id)) from_data_.insert(id);
+      if (old_.inputs[i].kind != InputKind::kConstant || written.contains(id)) from_data_.insert(id);
     }
   }
 
-  bool is_written(ValueId id) const {
-    return std::ranges::any_of(old_.nodes, [&](const Node& node) {
-      return std::ranges::any_of(written_arguments(node), [&](std::size_t index) {
-        return node.arguments[index].ref() && node.arguments[index].ref()->id == id;
-      });
-    });
+  std::unordered_set<ValueId> directly_written() const {
+    std::unordered_set<ValueId> ids;
+    for (const auto& node : old_.nodes) {
+      for (const auto index : written_arguments(node)) {
+        if (const auto* target = node.arguments[index].ref()) ids.insert(target->id);
+      }
+    }
+    return ids;
   }
 
   // Whether the size of a result depends on data: as the file says by symbols that no input gives; where it

@@ -69,7 +69,8 @@ def export(module, args, kwargs, dynamic_shapes, place):
     """The module's `Trace`. Nothing touches the disk."""
     def trace():
         # torch.export computes with tensors of one number, and what the model writes into one that is no buffer stays there.
-        single = [tensor for part in module.modules() for tensor in vars(part).values() if type(tensor) is torch.Tensor and tensor.numel() == 1 and not tensor.is_inference()]
+        single = [tensor for part in module.modules() for tensor in vars(part).values()
+                  if type(tensor) is torch.Tensor and tensor.numel() == 1 and not tensor.is_inference()]
         before = [tensor.detach().clone() for tensor in single]
         versions = [tensor._version for tensor in single]
         try:

