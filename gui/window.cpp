@@ -85,13 +85,15 @@ class Display {
 };
 
 // `step`: seconds since the last frame, where the clock is not to be asked.
-void draw(GLFWwindow* window, Workbench& bench, double now, double step = 0) {
+void lay_out(Workbench& bench, double now, double step = 0) {
   ImGui_ImplOpenGL3_NewFrame();
   ImGui_ImplGlfw_NewFrame();
   if (step > 0) ImGui::GetIO().DeltaTime = static_cast<float>(step);
   ImGui::NewFrame();
   bench.frame(now);
-  ImGui::Render();
+}
+
+void draw(GLFWwindow* window, Workbench& bench) {
   int width = 0, height = 0;
   glfwGetFramebufferSize(window, &width, &height);
   clear_picture(width, height, bench.theme.panel);
@@ -114,7 +116,9 @@ WindowEnd take_picture(GLFWwindow* window, Workbench& bench, const WindowOptions
     }
     glfwPollEvents();
     if (++still == 2 && !options.panel.empty()) bench.show(options.panel);
-    draw(window, bench, bench.demo ? 10 : frame * kStep, kStep);
+    lay_out(bench, bench.demo ? 10 : frame * kStep, kStep);
+    ImGui::Render();
+    draw(window, bench);
   }
   for (const auto& notice : bench.notices.shown()) {
     if (notice.level == Level::kError) return {.exit_code = 2, .error = notice.title + ": " + notice.text};
@@ -128,7 +132,14 @@ void interact(GLFWwindow* window, Workbench& bench, Loop& loop) {
   while (!bench.closed()) {
     loop.pace.wait(bench);
     loop.pace.drawn();
-    draw(window, bench, std::chrono::duration<double>(Clock::now() - begun).count());
+    lay_out(bench, std::chrono::duration<double>(Clock::now() - begun).count());
+    if (loop.pace.passes_over(bench)) {
+      ImGui::EndFrame();
+      continue;
+    }
+    ImGui::Render();
+    if (!loop.shown.differs(*ImGui::GetDrawData())) continue;
+    draw(window, bench);
     glfwSwapBuffers(window);
   }
 }

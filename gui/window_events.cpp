@@ -44,7 +44,10 @@ void set_callbacks(GLFWwindow* window) {
   glfwSetCharCallback(window, [](GLFWwindow* w, unsigned) { touched(w); });
   glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int) { touched(w); });
   glfwSetWindowSizeCallback(window, [](GLFWwindow* w, int, int) { touched(w); });
-  glfwSetWindowRefreshCallback(window, touched);
+  glfwSetWindowRefreshCallback(window, [](GLFWwindow* w) {
+    touched(w);
+    loop_of(w).shown.forget();
+  });
   glfwSetWindowContentScaleCallback(window, [](GLFWwindow* w, float x, float) {
     touched(w);
     loop_of(w).bench->restyle(x);

@@ -2,6 +2,7 @@
 // What GLFW tells of the window: that something happened, files that were dropped, that it shall close.
 
 #include "gui/pace.h"
+#include "gui/shown.h"
 
 struct GLFWwindow;
 
@@ -13,6 +14,7 @@ class Workbench;
 struct Loop {
   Workbench* bench = nullptr;
   Pace pace;
+  Shown shown;
 };
 
 /// From now on events of the window reach `loop`, which outlives it, before they reach ImGui, whose backend

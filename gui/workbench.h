@@ -74,6 +74,7 @@ class Workbench {
   /// Asks first when work goes on.
   void ask_to_close();
   bool closed() const { return closed_; }
+  bool restyles() const { return restyle_; }  ///< the next frame has another theme or letters of another size
   /// Brings a panel to the front; false when there is none of that name.
   bool show(const std::string& panel);
   /// The theme and scale of the settings, in ImGui's style. Also when the display's scale changes.

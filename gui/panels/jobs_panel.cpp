@@ -2,6 +2,7 @@
 #include <imgui_stdlib.h>
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,14 +21,16 @@ struct LogPanel {
 
 void draw_job(const JobView& job, const Ui& ui) {
   ImGui::PushID(static_cast<int>(job.id));
-  const auto seconds = ui.demo ? std::string() : time_text(job.seconds * 1e6);
+  // A job that goes on tells whole seconds: tenths would have the window drawn ten times as often.
+  const double told = job.state == JobState::kRunning ? std::floor(job.seconds) : job.seconds;
+  const auto seconds = ui.demo || told <= 0 ? std::string() : time_text(told * 1e6);
   switch (job.state) {
     case JobState::kWaiting:
       badge(ui, Level::kDebug, job.title + " waits");
       break;
     case JobState::kRunning: {
       ImGui::TextUnformatted(job.title.c_str());
-      const auto text = job.text.empty() ? seconds : job.text + "  " + seconds;
+      const auto text = job.text.empty() || seconds.empty() ? job.text + seconds : job.text + "  " + seconds;
       const float buttons = ImGui::CalcTextSize("Cancel").x + 2 * ImGui::GetStyle().FramePadding.x +
                             ImGui::GetStyle().ItemSpacing.x;
       progress_bar(ui, job.fraction, text, ImGui::GetContentRegionAvail().x - buttons);

@@ -23,6 +23,7 @@
 #include "gui/fonts.h"
 #include "gui/pace.h"
 #include "gui/picture.h"
+#include "gui/shown.h"
 #include "gui/window_events.h"
 
 namespace wide::test {
@@ -39,6 +40,8 @@ double now = 0;
 bool noting = false;
 std::vector<Frame> frames;
 gui::Pace* pace = nullptr;
+gui::Shown shown;
+int pictures = 0;
 
 std::unique_ptr<gui::Workbench> make_bench(const Start& start) {
   gui::Host host{app::engine(), app::model_bench(start.device), program_beside()};
@@ -184,8 +187,13 @@ void resize(ImGuiTestContext* ctx, ImVec2 size) {
   ctx->Yield(4);
 }
 
+int noted_pictures() {
+  return pictures;
+}
+
 void note_frames() {
   frames.clear();
+  pictures = 0;
   noting = true;
 }
 
@@ -264,6 +272,7 @@ void draw(GLFWwindow* window) {
   ImGui::Render();
   int width = 0, height = 0;
   glfwGetFramebufferSize(window, &width, &height);
+  if (wide::test::noting && wide::test::shown.differs(*ImGui::GetDrawData())) ++wide::test::pictures;
   // Pixels that nobody looks at take three quarters of the processor's time.
   if (wide::test::noting || wide::test::pace || has_callbacks(ImGui::GetDrawData())) {
     wide::gui::clear_picture(width, height, wide::test::bench().theme.panel);

@@ -67,6 +67,8 @@ struct Frame {
 /// From here on frames are noted, whole ones with all pixels; ends with noted_frames().
 void note_frames();
 std::vector<Frame> noted_frames();
+/// Of those so far, the ones that the window would have drawn: they show something new.
+int noted_pictures();
 /// While it lives, frames come when the program would draw them and not one after the other.
 class AtThePaceOfTheProgram {
  public:
