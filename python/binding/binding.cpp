@@ -23,6 +23,7 @@ namespace wide::python {
 namespace {
 
 using Tensors = std::vector<at::Tensor>;
+using Results = c10::List<at::Tensor>;  // as torch's operators give them: nothing is copied
 using Strings = std::vector<std::string>;
 using Mapped = c10::List<bool>;
 using Inputs = std::vector<widebench::Input>;
@@ -131,48 +132,85 @@ void write_bundle(std::int64_t handle, const at::Tensor& program, const std::str
 
 // Numbers among the outputs are left out: Python knows them. Where data give members different numbers of
 // axes, no tensor stands in the output's place, and the members' follow behind all others.
-Tensors results_of(const std::optional<std::vector<widebench::Output>>& outputs, std::int64_t members) {
+Results results_of(const std::optional<std::vector<widebench::Output>>& outputs, std::int64_t members) {
   if (!outputs) raise("unbuilt", "there is no build for these inputs");
-  Tensors results, apart;
+  Results results;
   results.reserve(outputs->size());
   for (const auto& output : *outputs) {
     if (!output.each.empty()) {
-      results.emplace_back();
-      apart.insert(apart.end(), output.each.begin(), output.each.end());
+      results.push_back({});
     } else if (output.tensor.defined()) {
       results.push_back(with_members(output, members));
     }
   }
-  results.insert(results.end(), apart.begin(), apart.end());
+  for (const auto& output : *outputs) {
+    for (const auto& one : output.each) results.push_back(one);
+  }
   return results;
 }
 
 // What is not built yet is Python's to build, where it can be interrupted. Inputs may require gradients;
 // outputs never do.
-Tensors forward_many(std::int64_t handle, const Tensors& tensors, const Mapped& mapped) {
+Results forward_many(std::int64_t handle, const Tensors& tensors, const Mapped& mapped) {
   const at::AutoDispatchBelowAutograd guard;
   return on_model(handle, tensors, mapped, [](widebench::WideModel& model, const Inputs& inputs) {
     return results_of(model.forward_if_prepared(inputs), model.size());
   });
 }
 
-// forward_many() for most calls, those of few tensors: to take lists of tensors and of
-// flags from Python costs microseconds, each number more a part of one. `call` is the model's number times
-// 16, and bit i tells whether input i is mapped.
-Tensors forward_few(std::int64_t call, const at::Tensor& first, const std::optional<at::Tensor>& second,
-                    const std::optional<at::Tensor>& third, const std::optional<at::Tensor>& fourth) {
+// forward_many() for most calls, those of few tensors: to take a number, or lists of tensors and of flags,
+// from Python takes longer than some kernels. `call` is an empty tensor [0, model's number times 16 + bit i
+// where input i is mapped]; a tensor without memory of its own says that to tracers, too.
+template <typename... Given>
+Results forward_few(const at::Tensor& call, const Given&... tensors) {
   const at::AutoDispatchBelowAutograd guard;
   return with_errors([&] {
-    const auto model = find(call >> 4);
-    std::array<widebench::Input, 4> inputs = {{{first, (call & 1) != 0}}};
-    std::size_t count = 1;
-    for (const auto* next : {&second, &third, &fourth}) {
-      if (!*next) break;
-      inputs[count] = {**next, (call >> count & 1) != 0};
-      ++count;
-    }
-    return results_of(model->forward_if_prepared({inputs.data(), count}), model->size());
+    const std::int64_t said = call.size(1);
+    std::int64_t flags = said << 1;
+    const std::array inputs = {widebench::Input{tensors, ((flags >>= 1) & 1) != 0}...};
+    const auto model = find(said >> 4);
+    return results_of(model->forward_if_prepared(inputs), model->size());
   });
+}
+
+void refuse_wrapped(const at::Tensor& tensor) {
+  const c10::DispatchKeySet wrapped({c10::DispatchKey::FuncTorchBatched,
+                                     c10::DispatchKey::FuncTorchGradWrapper,
+                                     c10::DispatchKey::Functionalize});
+  if (tensor.key_set().has_any(wrapped))
+    raise(
+        "run",
+        "inputs: torch.func.grad, vmap and the like do not pass through a wide model, whose answers carry no "
+        "gradients; call it outside of them");
+}
+void refuse_wrapped(const Tensors& tensors) {
+  for (const auto& tensor : tensors) refuse_wrapped(tensor);
+}
+void refuse_wrapped(const Mapped&) {}
+void refuse_wrapped(std::int64_t) {}
+
+// An operator that runs a model, and the same where torch.func.grad, vmap and the like go on: these wrap the
+// inputs that they are about, and leave others as they are.
+template <auto run>
+struct Forward;
+template <typename... Arguments, Results (*run)(Arguments...)>
+struct Forward<run> {
+  static Results plain(Arguments... arguments) { return run(arguments...); }
+  static Results transformed(Arguments... arguments) {
+    (refuse_wrapped(arguments), ...);
+    const c10::impl::ExcludeDispatchKeyGuard outside(c10::DispatchKeySet(
+        {c10::DispatchKey::FuncTorchDynamicLayerFrontMode, c10::DispatchKey::FuncTorchDynamicLayerBackMode}));
+    return run(arguments...);
+  }
+};
+
+template <typename Add>
+void for_each_forward(Add add) {
+  add("forward_many", Forward<&forward_many>());
+  add("forward_1", Forward<&forward_few<at::Tensor>>());
+  add("forward_2", Forward<&forward_few<at::Tensor, at::Tensor>>());
+  add("forward_3", Forward<&forward_few<at::Tensor, at::Tensor, at::Tensor>>());
+  add("forward_4", Forward<&forward_few<at::Tensor, at::Tensor, at::Tensor, at::Tensor>>());
 }
 
 // Of a pass without Python, so that what a call adds to it can be told.
@@ -340,10 +378,12 @@ TORCH_LIBRARY(widebench, m) {
   // Random models draw anew in every call: two equal calls are not one.
   m.def("forward_many(int model, Tensor[] inputs, bool[] mapped) -> Tensor[]",
         {at::Tag::nondeterministic_seeded});
-  m.def(
-      "forward_few(int call, Tensor first, Tensor? second=None, Tensor? third=None, "
-      "Tensor? fourth=None) -> Tensor[]",
-      {at::Tag::nondeterministic_seeded});
+  for (const char* schema : {"forward_1(Tensor call, Tensor a) -> Tensor[]",
+                             "forward_2(Tensor call, Tensor a, Tensor b) -> Tensor[]",
+                             "forward_3(Tensor call, Tensor a, Tensor b, Tensor c) -> Tensor[]",
+                             "forward_4(Tensor call, Tensor a, Tensor b, Tensor c, Tensor d) -> Tensor[]"}) {
+    m.def(schema, {at::Tag::nondeterministic_seeded});
+  }
   m.def("seconds_per_pass(int model, Tensor[] inputs, bool[] mapped, int passes) -> float",
         &seconds_per_pass);
   m.def("prepare(int model, Tensor[] inputs, bool[] mapped) -> ()", &prepare);
@@ -367,13 +407,15 @@ TORCH_LIBRARY(widebench, m) {
 }
 
 TORCH_LIBRARY_IMPL(widebench, CompositeExplicitAutograd, m) {
-  m.impl("forward_many", &forward_many);
-  m.impl("forward_few", &forward_few);
+  for_each_forward([&](const char* name, auto forward) { m.impl(name, &decltype(forward)::plain); });
+}
+
+TORCH_LIBRARY_IMPL(widebench, FuncTorchDynamicLayerFrontMode, m) {
+  for_each_forward([&](const char* name, auto forward) { m.impl(name, &decltype(forward)::transformed); });
 }
 
 TORCH_LIBRARY_IMPL(widebench, Autograd, m) {  // they go below autograd themselves
-  m.impl("forward_many", torch::CppFunction::makeFallthrough());
-  m.impl("forward_few", torch::CppFunction::makeFallthrough());
+  for_each_forward([&](const char* name, auto) { m.impl(name, torch::CppFunction::makeFallthrough()); });
 }
 
 }  // namespace wide::python

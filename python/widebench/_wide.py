@@ -1,4 +1,5 @@
 """The module `Wide`: N members as one."""
+import functools
 import os
 import threading
 import time
@@ -23,13 +24,35 @@ if TYPE_CHECKING:
 # A real module's forward is looked up here, not through torch.ops: that costs a microsecond.
 _forward_many = ops.forward_many.default
 _forward = ops.forward.default
-# Outside of torch.compile, which knows operators only, also without the operator's own frame in Python.
-_forward_few = ops.forward_few.default._op
+# By the number of tensors; outside of torch.compile, which knows operators only, also without the operator's own frame in Python.
+_forward_few = {count: getattr(ops, f"forward_{count}").default._op for count in range(1, 5)}
 _MOST_TRIES = 20
 _now = time.perf_counter
-_transform = torch._C._functorch.peek_interpreter_stack  # None outside of torch.func.grad, vmap and the like
 _LOOK_PART, _LONGEST = 100, 0.5  # of the time, one in so many parts is for looking; seconds between looks
 _under_dynamo = torch.compiler.is_dynamo_compiling
+_Tensor = torch.Tensor
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_TAKEN_OVER = ("forward", "_compiled_call_impl", *_HOOKS)
+
+
+class _Short:
+    """What a call of plain tensors needs: attributes of a module take longer to be found than a kernel runs."""
+
+    __slots__ = ("hooks", "tensors", "run", "look_at", "results", "built")
+
+    def __init__(self, module, program):
+        self.hooks = (*(getattr(module, name) for name in _HOOKS), _global_forward_hooks, _global_forward_pre_hooks,
+                      _global_backward_hooks, _global_backward_pre_hooks)
+        self.tensors = program.plain if program.inputs in _forward_few else -1  # others never go this way
+        self.look_at = 0.0  # when a call looks whether modules have other parameters than were taken in
+        self.results, self.built = (program.tensors, program.built) if program.built else (-1, None)
+        self.take(module)
+
+    def take(self, module):
+        """As the operators take model and mapped inputs: by the size of an empty tensor."""
+        forward = _forward_few.get(len(module._mapped))
+        said = module._handle << 4 | sum(own << i for i, own in enumerate(module._mapped))
+        self.run = forward and functools.partial(forward, torch.empty((0, said), dtype=torch.bool, device="cpu"))
 
 
 class Wide(Fleet, torch.nn.Module):
@@ -56,12 +79,9 @@ class Wide(Fleet, torch.nn.Module):
         self.__dict__["_skeleton"] = _skeleton  # no part of this module
         self._sources, self._architecture, self._example, self._plain_example = [None] * len(_names), None, None, False
         self._mapped, self._moves = [False] * _program.inputs, None
-        self._few = _handle << 4 if 1 <= _program.inputs <= 4 else None  # as forward_few takes model and mapped inputs
-        self._direct = -1 if self._few is None else _program.plain  # a call of so many tensors takes the short way
+        self._short = _Short(self, _program)
         self._changing = threading.RLock()  # held while members change
         self._warned = 0  # warnings that were told
-        self._look_at = 0.0  # when a call looks whether modules have other parameters than were taken in
-        self._built, self._results = _program.built, _program.tensors if _program.built else -1
         self._release = weakref.finalize(self, _destroy, _handle, os.getpid())
         _models[_handle] = weakref.ref(self)
         self.eval()
@@ -77,27 +97,21 @@ class Wide(Fleet, torch.nn.Module):
     # Calling
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        # What torch.nn.Module does, which costs as much as two kernels, where it would do nothing.
-        if (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
-                or _global_forward_hooks or _global_forward_pre_hooks or _global_backward_hooks or _global_backward_pre_hooks
-                or self._compiled_call_impl is not None):
-            return super().__call__(*args, **kwargs)
-        # Most calls: as forward(), but in one frame and without what they do not need, which is as much as a kernel, too.
-        if len(args) == self._direct and not kwargs and not _under_dynamo():
+        # Most calls, without what torch.nn.Module and forward() do besides, which takes as long as some kernels.
+        short = self._short
+        if len(args) == short.tensors and not kwargs and not any(short.hooks) and not _under_dynamo():
             for arg in args:
-                if type(arg) is not torch.Tensor:
+                if type(arg) is not _Tensor:
                     break
             else:
-                if _transform() is not None:
-                    self._refuse_transformed(args)
                 try:
-                    if _now() >= self._look_at:
+                    if _now() >= short.look_at:
                         self._look()
-                    results = _forward_few(self._few, *args)
+                    results = short.run(*args)
                 except RuntimeError as error:
                     results = self._again(error, args)
-                return self._built(results) if len(results) == self._results else self._structured(results, args)
-        return self.forward(*args, **kwargs)
+                return short.built(results) if len(results) == short.results else self._structured(results, args)
+        return super().__call__(*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """All members on one set of inputs.
@@ -125,30 +139,23 @@ class Wide(Fleet, torch.nn.Module):
         return self._structured(results, tensors)
 
     def _results_for(self, tensors):
-        if _transform() is not None:
-            self._refuse_transformed(tensors)
         try:
-            if _now() >= self._look_at:
+            if _now() >= self._short.look_at:
                 self._look()
-            if self._few is not None:
-                return _forward_few(self._few, *tensors)
+            if self._short.run and set(map(type, tensors)) == {_Tensor}:  # a fake one bears no other beside it
+                return self._short.run(*tensors)
             return _forward_many(self._handle, tensors, self._mapped)
         except RuntimeError as error:
             return self._again(error, tensors)
 
-    def _refuse_transformed(self, tensors):
-        if any(map(torch._C._functorch.is_functorch_wrapped_tensor, tensors)):
-            raise Error("run", "torch.func.grad, vmap and the like do not pass through a wide model, whose answers carry no gradients; "
-                               "call it outside of them", "inputs")
-
     def _look(self):
         """Refuses where a module has another parameter or part than was taken in. Calls look again after so long that it does not show."""
-        self._look_at, begun = 0.0, time.thread_time()
+        self._short.look_at, begun = 0.0, time.thread_time()
         for name, source in zip(self.names, self._sources):
             place = source.replaced() if source is not None else None
             if place is not None:
                 raise Error("stale", f"member '{name}', '{place}': another one took its place after the wide model took it in; call refresh()")
-        self._look_at = _now() + min(_LOOK_PART * (time.thread_time() - begun), _LONGEST)
+        self._short.look_at = _now() + min(_LOOK_PART * (time.thread_time() - begun), _LONGEST)
 
     def _structured(self, results, tensors):
         program = self._program
@@ -157,9 +164,9 @@ class Wide(Fleet, torch.nn.Module):
         return program.unflatten(results, tensors, self._mapped)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == "forward":  # another one in its place, as libraries do that hook into modules
-            self._direct = -1
         super().__setattr__(name, value)
+        if name in _TAKEN_OVER and "_short" in self.__dict__:  # another one in its place, as libraries do that hook into modules
+            self._short.tensors = -1
 
     def _again(self, thrown, tensors):
         """The call, once what `thrown` says is made good: there is no build yet, or weights were written."""
@@ -221,9 +228,9 @@ class Wide(Fleet, torch.nn.Module):
         moves = axes(in_dims, kwargs_in_dims, *in_order((tuple(args), kwargs), self._program.in_spec))
         self._mapped = [move is not None for move in moves]
         self._moves = [move or 0 for move in moves] if any(moves) else None
-        self._direct = -1 if self._moves else self._direct
-        if self._few is not None:
-            self._few = self._handle << 4 | sum(own << i for i, own in enumerate(self._mapped))
+        if self._moves:
+            self._short.tensors = -1
+        self._short.take(self)
 
     def _example_inputs(self, args, kwargs):
         """One member's example for all: other numbers for each where that is as legal."""

@@ -138,6 +138,9 @@ class Answers(unittest.TestCase):
             wide(X)
         self.assertEqual(seen, [1])
         self.assertTrue(torch.equal(wide(X), plain))
+        wide._forward_hooks = type(wide._forward_hooks)()  # as copies of modules have their own
+        wide.register_forward_hook(lambda module, given, answer: answer + 1)
+        self.assertTrue(torch.equal(wide(X), plain + 1))
 
     def test_another_forward(self):
         wide = widebench.compile(nets(2), (X,), config="fast")

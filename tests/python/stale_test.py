@@ -99,7 +99,7 @@ class Stale(unittest.TestCase):
 
         def call():
             while not done.is_set():
-                wide._look_at = 0.0
+                wide._short.look_at = 0.0
                 try:
                     if not torch.equal(wide(X), expected):
                         wrong.append("numbers")
