@@ -393,10 +393,15 @@ def _shapes(tensors, mapped):
     return [tensor.shape[1:] if own else tensor.shape for tensor, own in zip(tensors, mapped)]
 
 
+def only(results):
+    """What builds an answer that is one tensor itself."""
+    return results[0]
+
+
 def _builder(spec, leaves):
     """What makes of a list of leaves the tree that `spec` says. One leaf or a tuple, list or dict of them needs no walk."""
     if spec == pytree.tree_structure(""):
-        return lambda results: results[0]
+        return only
     for made in (tuple, list):
         if spec == pytree.tree_structure(made([""] * leaves)):
             return made

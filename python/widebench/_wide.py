@@ -16,6 +16,7 @@ from ._errors import Error, checked, path, translated, translating, warn, whole
 from ._fleet import Fleet
 from ._inputs import axes, in_order, varied
 from ._library import _models, interruptible, ops
+from ._program import only
 from ._report import Benchmark, Explanation, Proof, benchmark, profile
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _TAKEN_OVER = ("forward", "_compiled_call_impl", *_HOOKS)
 class _Short:
     """What a call of plain tensors needs: attributes of a module take longer to be found than a kernel runs."""
 
-    __slots__ = ("hooks", "tensors", "run", "look_at", "results", "built")
+    __slots__ = ("hooks", "tensors", "run", "look_at", "results", "built", "single")
 
     def __init__(self, module, program):
         self.hooks = (*(getattr(module, name) for name in _HOOKS), _global_forward_hooks, _global_forward_pre_hooks,
@@ -46,6 +47,7 @@ class _Short:
         self.tensors = program.plain if program.inputs in _forward_few else -1  # others never go this way
         self.look_at = 0.0  # when a call looks whether modules have other parameters than were taken in
         self.results, self.built = (program.tensors, program.built) if program.built else (-1, None)
+        self.single = self.built is only
         self.take(module)
 
     def take(self, module):
@@ -110,7 +112,9 @@ class Wide(Fleet, torch.nn.Module):
                     results = short.run(*args)
                 except RuntimeError as error:
                     results = self._again(error, args)
-                return short.built(results) if len(results) == short.results else self._structured(results, args)
+                if len(results) != short.results:
+                    return self._structured(results, args)
+                return results[0] if short.single else short.built(results)
         return super().__call__(*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
