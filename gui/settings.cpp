@@ -85,42 +85,63 @@ std::filesystem::path settings_file() {
 
 Settings read_settings(const std::filesystem::path& file, std::string* fault) {
   Settings settings;
-  const auto because = [&](const char* why) {
+  const auto because = [&](const std::string& why) {
     std::error_code failed;
     if (fault != nullptr && std::filesystem::exists(file, failed)) *fault = why;
     return settings;
   };
+  json document;
   try {
     const auto bytes = formats::read_file(file);
-    const auto document =
-        formats::parse_document({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    if (!document.is_object()) return because("it holds no settings");
-    settings.dark = document.value("dark", true);
-    settings.scale = std::clamp(document.value("scale", 1.0), 0.5, 3.0);
-    settings.layout = document.value("layout", std::string());
-    settings.open = document.value("open", false);
-    settings.wish = wish_from(document.value("wish", json::object()));
-    settings.width = std::clamp(document.value("width", 0), 0, 8192);
-    settings.height = std::clamp(document.value("height", 0), 0, 8192);
-    settings.sweep = document.value("sweep", std::string());
-    settings.reopen = document.value("reopen", true);
-    settings.notice_seconds = std::clamp(document.value("notice_seconds", 6.0), 2.0, 60.0);
-    settings.first_steps = document.value("first_steps", true);
-    for (const auto& one : document.value("pinned", json::array())) {
-      if (settings.pinned.size() < kPinned) settings.pinned.push_back(one.get<std::string>());
-    }
-    settings.bookmarks = bookmarks_from(document.value("bookmarks", json::array()));
-    for (const auto& one : document.value("recent", json::array())) {
-      if (settings.recent.size() < kRecent) settings.recent.push_back(source_from(one));
-    }
-    if (document.value("schema_version", kVersion) > kVersion)
-      return because("it is of a newer release, and what that added is not kept");
+    document = formats::parse_document({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   } catch (const formats::Fault& error) {
     return because(error.what());  // none yet, or none of ours
-  } catch (const json::exception& error) {
-    // A file of another release, or edited by hand: what was read until here is good.
-    return because(error.what());
   }
+  if (!document.is_object()) return because("it holds no settings");
+  std::string wrong;  // keys whose value, edited by hand say, is none of theirs: all others are taken
+  const auto take = [&](const char* key, auto use) {
+    const auto found = document.find(key);
+    if (found == document.end()) return;
+    try {
+      use(*found);
+    } catch (const json::exception&) {
+      wrong.append(wrong.empty() ? "'" : ", '").append(key).append("'");
+    }
+  };
+  const auto take_as_it_is = [&](const char* key, auto& value) {
+    take(key, [&](const json& one) { one.get_to(value); });
+  };
+  const auto take_between = [&](const char* key, auto& value, auto least, auto most) {
+    auto number = static_cast<double>(value);
+    take_as_it_is(key, number);
+    value = static_cast<decltype(least)>(std::clamp<double>(number, least, most));
+  };
+  int version = kVersion;
+  take_as_it_is("schema_version", version);
+  take_as_it_is("dark", settings.dark);
+  take_between("scale", settings.scale, 0.5, 3.0);
+  take_as_it_is("layout", settings.layout);
+  take_as_it_is("open", settings.open);
+  take("wish", [&](const json& one) { settings.wish = wish_from(one); });
+  take_between("width", settings.width, 0, 8192);
+  take_between("height", settings.height, 0, 8192);
+  take_as_it_is("sweep", settings.sweep);
+  take_as_it_is("reopen", settings.reopen);
+  take_between("notice_seconds", settings.notice_seconds, 2.0, 60.0);
+  take_as_it_is("first_steps", settings.first_steps);
+  take("pinned", [&](const json& all) {
+    for (const auto& one : all) {
+      if (settings.pinned.size() < kPinned) settings.pinned.push_back(one.get<std::string>());
+    }
+  });
+  take("bookmarks", [&](const json& all) { settings.bookmarks = bookmarks_from(all); });
+  take("recent", [&](const json& all) {
+    for (const auto& one : all) {
+      if (settings.recent.size() < kRecent) settings.recent.push_back(source_from(one));
+    }
+  });
+  if (!wrong.empty()) return because(wrong + " cannot be so; what was read of it holds, else the usual");
+  if (version > kVersion) return because("it is of a newer release, and what that added is not kept");
   return settings;
 }
 
