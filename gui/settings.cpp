@@ -116,7 +116,7 @@ Settings read_settings(const std::filesystem::path& file, std::string* fault) {
     take_as_it_is(key, number);
     value = static_cast<decltype(least)>(std::clamp<double>(number, least, most));
   };
-  int version = kVersion;
+  double version = kVersion;  // whatever number it is
   take_as_it_is("schema_version", version);
   take_as_it_is("dark", settings.dark);
   take_between("scale", settings.scale, 0.5, 3.0);

@@ -7,49 +7,26 @@
 #include <wide/model.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <future>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "python/binding/models.h"
+#include "python/binding/inputs.h"
 
 namespace wide::python {
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
-using Results = c10::List<at::Tensor>;  // as torch's operators give them: nothing is copied
 using Strings = std::vector<std::string>;
-using Mapped = c10::List<bool>;
-using Inputs = std::vector<widebench::Input>;
 
 std::vector<std::byte> bytes_of(const at::Tensor& program) {
   if (program.scalar_type() != at::kByte || !program.is_contiguous() || !program.is_cpu())
     raise("load", "a program is given as its bytes, a tensor of uint8");
   const auto* data = static_cast<const std::byte*>(program.const_data_ptr());
   return {data, data + program.numel()};
-}
-
-Inputs inputs_of(const Tensors& tensors, const Mapped& mapped) {
-  if (tensors.size() != mapped.size()) raise("run", "each input is said to be mapped or not");
-  Inputs inputs;
-  inputs.reserve(tensors.size());
-  for (std::size_t i = 0; i < tensors.size(); ++i) inputs.push_back({tensors[i], mapped[i]});
-  return inputs;
-}
-
-/// `body` with the model and inputs for it.
-template <typename Body>
-auto on_model(std::int64_t handle, const Tensors& tensors, const Mapped& mapped, Body body) {
-  return with_errors([&] {
-    const auto model = find(handle);
-    return body(*model, inputs_of(tensors, mapped));
-  });
 }
 
 /// `tensors`: those of the first member by `fqns`, then of the second, …
@@ -64,14 +41,6 @@ std::vector<widebench::MemberWeights> members_of(const Strings& names, const Str
     members.push_back(std::move(member));
   }
   return members;
-}
-
-at::Tensor with_members(const widebench::Output& output, std::int64_t members) {
-  const at::Tensor& tensor = output.tensor;
-  if (output.mapped) return tensor;
-  auto sizes = tensor.sizes().vec();
-  sizes.insert(sizes.begin(), members);
-  return tensor.expand(sizes);
 }
 
 widebench::Config config_of(const std::string& mode, const std::string& tuning, double seconds,
@@ -128,89 +97,6 @@ std::tuple<std::int64_t, Strings> open_bundle(const std::string& folder, bool tr
 
 void write_bundle(std::int64_t handle, const at::Tensor& program, const std::string& folder, bool replace) {
   with_errors([&] { find(handle)->write_bundle(folder, bytes_of(program), replace); });
-}
-
-// Numbers among the outputs are left out: Python knows them. Where data give members different numbers of
-// axes, no tensor stands in the output's place, and the members' follow behind all others.
-Results results_of(const std::optional<std::vector<widebench::Output>>& outputs, std::int64_t members) {
-  if (!outputs) raise("unbuilt", "there is no build for these inputs");
-  Results results;
-  results.reserve(outputs->size());
-  for (const auto& output : *outputs) {
-    if (!output.each.empty()) {
-      results.push_back({});
-    } else if (output.tensor.defined()) {
-      results.push_back(with_members(output, members));
-    }
-  }
-  for (const auto& output : *outputs) {
-    for (const auto& one : output.each) results.push_back(one);
-  }
-  return results;
-}
-
-// What is not built yet is Python's to build, where it can be interrupted. Inputs may require gradients;
-// outputs never do.
-Results forward_many(std::int64_t handle, const Tensors& tensors, const Mapped& mapped) {
-  const at::AutoDispatchBelowAutograd guard;
-  return on_model(handle, tensors, mapped, [](widebench::WideModel& model, const Inputs& inputs) {
-    return results_of(model.forward_if_prepared(inputs), model.size());
-  });
-}
-
-// forward_many() for most calls, those of few tensors: to take a number, or lists of tensors and of flags,
-// from Python takes longer than some kernels. `call` is an empty tensor [0, model's number times 16 + bit i
-// where input i is mapped]; a tensor without memory of its own says that to tracers, too.
-template <typename... Given>
-Results forward_few(const at::Tensor& call, const Given&... tensors) {
-  const at::AutoDispatchBelowAutograd guard;
-  return with_errors([&] {
-    const std::int64_t said = call.size(1);
-    std::int64_t flags = said << 1;
-    const std::array inputs = {widebench::Input{tensors, ((flags >>= 1) & 1) != 0}...};
-    const auto model = find(said >> 4);
-    return results_of(model->forward_if_prepared(inputs), model->size());
-  });
-}
-
-void refuse_wrapped(const at::Tensor& tensor) {
-  const c10::DispatchKeySet wrapped({c10::DispatchKey::FuncTorchBatched,
-                                     c10::DispatchKey::FuncTorchGradWrapper,
-                                     c10::DispatchKey::Functionalize});
-  if (tensor.key_set().has_any(wrapped))
-    raise(
-        "run",
-        "inputs: torch.func.grad, vmap and the like do not pass through a wide model, whose answers carry no "
-        "gradients; call it outside of them");
-}
-void refuse_wrapped(const Tensors& tensors) {
-  for (const auto& tensor : tensors) refuse_wrapped(tensor);
-}
-void refuse_wrapped(const Mapped&) {}
-void refuse_wrapped(std::int64_t) {}
-
-// An operator that runs a model, and the same where torch.func.grad, vmap and the like go on: these wrap the
-// inputs that they are about, and leave others as they are.
-template <auto run>
-struct Forward;
-template <typename... Arguments, Results (*run)(Arguments...)>
-struct Forward<run> {
-  static Results plain(Arguments... arguments) { return run(arguments...); }
-  static Results transformed(Arguments... arguments) {
-    (refuse_wrapped(arguments), ...);
-    const c10::impl::ExcludeDispatchKeyGuard outside(c10::DispatchKeySet(
-        {c10::DispatchKey::FuncTorchDynamicLayerFrontMode, c10::DispatchKey::FuncTorchDynamicLayerBackMode}));
-    return run(arguments...);
-  }
-};
-
-template <typename Add>
-void for_each_forward(Add add) {
-  add("forward_many", Forward<&forward_many>());
-  add("forward_1", Forward<&forward_few<at::Tensor>>());
-  add("forward_2", Forward<&forward_few<at::Tensor, at::Tensor>>());
-  add("forward_3", Forward<&forward_few<at::Tensor, at::Tensor, at::Tensor>>());
-  add("forward_4", Forward<&forward_few<at::Tensor, at::Tensor, at::Tensor, at::Tensor>>());
 }
 
 // Of a pass without Python, so that what a call adds to it can be told.
@@ -375,15 +261,6 @@ TORCH_LIBRARY(widebench, m) {
       &open_bundle);
   m.def("write_bundle(int model, Tensor program, str folder, bool replace) -> ()", &write_bundle);
   m.def("destroy(int model) -> ()", &forget);
-  // Random models draw anew in every call: two equal calls are not one.
-  m.def("forward_many(int model, Tensor[] inputs, bool[] mapped) -> Tensor[]",
-        {at::Tag::nondeterministic_seeded});
-  for (const char* schema : {"forward_1(Tensor call, Tensor a) -> Tensor[]",
-                             "forward_2(Tensor call, Tensor a, Tensor b) -> Tensor[]",
-                             "forward_3(Tensor call, Tensor a, Tensor b, Tensor c) -> Tensor[]",
-                             "forward_4(Tensor call, Tensor a, Tensor b, Tensor c, Tensor d) -> Tensor[]"}) {
-    m.def(schema, {at::Tag::nondeterministic_seeded});
-  }
   m.def("seconds_per_pass(int model, Tensor[] inputs, bool[] mapped, int passes) -> float",
         &seconds_per_pass);
   m.def("prepare(int model, Tensor[] inputs, bool[] mapped) -> ()", &prepare);
@@ -404,18 +281,6 @@ TORCH_LIBRARY(widebench, m) {
   m.def("use_tensor_memory() -> ()", &widebench::use_pooled_memory);
   m.def("uses_tensor_memory() -> bool", &widebench::uses_pooled_memory);
   m.def("models_alive() -> int", &models_alive);
-}
-
-TORCH_LIBRARY_IMPL(widebench, CompositeExplicitAutograd, m) {
-  for_each_forward([&](const char* name, auto forward) { m.impl(name, &decltype(forward)::plain); });
-}
-
-TORCH_LIBRARY_IMPL(widebench, FuncTorchDynamicLayerFrontMode, m) {
-  for_each_forward([&](const char* name, auto forward) { m.impl(name, &decltype(forward)::transformed); });
-}
-
-TORCH_LIBRARY_IMPL(widebench, Autograd, m) {  // they go below autograd themselves
-  for_each_forward([&](const char* name, auto) { m.impl(name, torch::CppFunction::makeFallthrough()); });
 }
 
 }  // namespace wide::python

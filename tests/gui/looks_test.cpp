@@ -342,12 +342,36 @@ void tab_order(ImGuiTestContext* ctx) {
   IM_CHECK(visited.contains(ctx->ItemInfo("//###Models/###sample").ID));
 }
 
+// What is seen already is not drawn again, and what changes is.
+void the_same_is_not_drawn_again(ImGuiTestContext* ctx) {
+  fresh(ctx);
+  ctx->MouseMoveToPos({800, 500});
+  ctx->Yield(30);  // fades have ended
+  note_frames();
+  ctx->Yield(10);
+  IM_CHECK_LE(noted_pictures(), 2);  // the first ones, since nothing was noted before
+  IM_CHECK_GE(noted_frames().size(), 9U);
+  note_frames();
+  ctx->MouseMove("//##MainMenuBar/##MenuBar/File");
+  ctx->Yield(2);
+  IM_CHECK_GE(noted_pictures(), 1);
+  noted_frames();
+  note_frames();
+  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiKey_Equal);
+  ctx->Yield(3);
+  IM_CHECK_GE(noted_pictures(), 1);
+  noted_frames();
+  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiKey_0);
+  ctx->Yield(3);
+}
+
 }  // namespace
 
 void add_looks_tests(ImGuiTestEngine* engine) {
   const auto add = [engine](const char* name, ImGuiTestTestFunc* test) {
     IM_REGISTER_TEST(engine, "looks", name)->TestFunc = test;
   };
+  add("the same is not drawn again", the_same_is_not_drawn_again);
   add("nothing is cut at 100 %", at_100);
   add("nothing is cut at 125 %", at_125);
   add("nothing is cut at 200 %", at_200);

@@ -44,7 +44,8 @@ void settings_are_kept(ImGuiTestContext* ctx) {
   std::ofstream(file) << "{\"schema_version\": 99, \"dark\": false}";
   fault.clear();
   IM_CHECK(!gui::read_settings(file, &fault).dark && fault.find("newer release") != std::string::npos);
-  std::ofstream(file) << R"({"dark": false, "scale": "large", "width": 1e300, "recent": 5, "sweep": "-n 4"})";
+  std::ofstream(file)
+      << R"({"dark": false, "scale": "large", "width": 1e300, "schema_version": 1e300, "recent": 5, "sweep": "-n 4"})";
   fault.clear();
   const auto partly = gui::read_settings(file, &fault);  // what is wrong is named, and loses nothing else
   IM_CHECK(!partly.dark && partly.scale == 1 && partly.width == 8192 && partly.sweep == "-n 4");

@@ -98,29 +98,6 @@ void scales(ImGuiTestContext* ctx) {
   IM_CHECK_EQ(ImGui::GetFontSize(), before);
 }
 
-// What is seen already is not drawn again, and what changes is.
-void the_same_is_not_drawn_again(ImGuiTestContext* ctx) {
-  fresh(ctx);
-  ctx->MouseMoveToPos({800, 500});
-  ctx->Yield(30);  // fades have ended
-  note_frames();
-  ctx->Yield(10);
-  IM_CHECK_LE(noted_pictures(), 2);  // the first ones, since nothing was noted before
-  IM_CHECK_GE(noted_frames().size(), 9U);
-  note_frames();
-  ctx->MouseMove("//##MainMenuBar/##MenuBar/File");
-  ctx->Yield(2);
-  IM_CHECK_GE(noted_pictures(), 1);
-  noted_frames();
-  note_frames();
-  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiKey_Equal);
-  ctx->Yield(3);
-  IM_CHECK_GE(noted_pictures(), 1);
-  noted_frames();
-  ctx->KeyPress(ImGuiMod_Ctrl | ImGuiKey_0);
-  ctx->Yield(3);
-}
-
 // Nothing reaches beyond what its panel lets be seen, whatever the text's size.
 void nothing_cut(ImGuiTestContext* ctx) {
   with_sample(ctx);
@@ -389,7 +366,6 @@ void add_shell_tests(ImGuiTestEngine* engine) {
   add("themes", themes);
   add("contrasts", contrasts);
   add("scales", scales);
-  add("the same is not drawn again", the_same_is_not_drawn_again);
   add("nothing is cut", nothing_cut);
   add("layout resets", layout_resets);
   add("panels show", panels_show);

@@ -122,6 +122,8 @@ class Answers(unittest.TestCase):
                         for mine, theirs in zip(answer.values() if made is dict else answer, alone.values() if made is dict else alone):
                             self.assertFalse(mine.requires_grad)
                             close(self, mine[i], theirs)
+                    with self.assertRaisesRegex(widebench.Error, "torch.func.grad"):
+                        torch.func.vmap(wide)(*(one.detach()[None] for one in given))
 
     def test_hooks(self):
         wide = widebench.compile(nets(2), X, config=FAST)
