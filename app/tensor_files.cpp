@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/aten/torch_bridge.h"
 #include "core/passes/specialize.h"
@@ -154,6 +155,19 @@ std::vector<Expectation> compare_outputs(const std::filesystem::path& path, cons
                                 std::to_string(outputs.size()) + " outputs; name the file of this model");
   }
   return results;
+}
+
+std::vector<std::string> members_only_expected(const std::filesystem::path& path, const WideModel& model) {
+  std::set<std::string> known;
+  for (const auto& member : model.member_list()) known.insert({member.name, key_name(member.name)});
+  std::vector<std::string> names;
+  const auto file = formats::Safetensors::read(path);
+  for (const auto& entry : file.entries()) {
+    const auto mark = entry.name.rfind(".output.");
+    if (mark == std::string::npos) continue;
+    if (auto name = entry.name.substr(0, mark); known.insert(name).second) names.push_back(std::move(name));
+  }
+  return names;
 }
 
 ProofCheck check_expected(const std::filesystem::path& file, WideModel& model,

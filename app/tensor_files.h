@@ -45,6 +45,9 @@ std::vector<Expectation> compare_outputs(const std::filesystem::path& file, cons
                                          const std::vector<ModelOutput>& outputs, const Graph& graph,
                                          std::optional<double> rtol, std::optional<double> atol);
 
+/// Members that `file` has outputs of and `model` lacks, in the file's order.
+std::vector<std::string> members_only_expected(const std::filesystem::path& file, const WideModel& model);
+
 /// The model's outputs on `inputs` against those of `file`, by another program: a fault of reading the model
 /// shows there only, as members alone are run from the same graph. The model is reset.
 ProofCheck check_expected(const std::filesystem::path& file, WideModel& model,

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <thread>
@@ -22,6 +23,10 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kLongestResult = std::size_t{256} << 20;
 constexpr std::size_t kLongestErrors = 8192;
 constexpr int kTickMilliseconds = 100;
+
+// What a tick counts at most towards the timeout: a process that was itself stopped meanwhile (Ctrl-Z, a
+// debugger) gave its child no time.
+constexpr double kLongestTick = 0.5;
 
 // Appends what can be read now; closes the descriptor at the end of the stream.
 void drain(Descriptor& from, std::string& into, std::size_t limit) {
@@ -124,10 +129,13 @@ ProcessOutcome run_process(const ProcessTask& task) {
   errors.write.close();
   Streams streams{std::move(result.read), std::move(errors.read)};
   ProcessOutcome outcome;
-  double told = 0;
+  double told = 0, given = 0, last = 0;
   while (!has_ended(pid)) {
     if (task.stop != nullptr && task.stop->load() != 0) outcome.end = ProcessEnd::kStopped;
-    if (elapsed() > task.timeout_seconds) outcome.end = ProcessEnd::kTimedOut;
+    const double now = elapsed();
+    given += std::min(now - last, kLongestTick);
+    last = now;
+    if (given > task.timeout_seconds) outcome.end = ProcessEnd::kTimedOut;
     if (outcome.result.size() > kLongestResult) outcome.end = ProcessEnd::kFlooded;
     if (outcome.end != ProcessEnd::kExited) break;
     streams.wait();

@@ -193,7 +193,9 @@ presets::Preset of_model(const presets::Preset& preset, const BenchmarkArguments
                          const Context& context) {
   const auto absolute = [](const std::string& file) {
     std::error_code failed;
-    if (!std::filesystem::is_regular_file(file, failed)) throw Error("load", file + ": no such file");
+    if (!std::filesystem::exists(file, failed)) throw Error("load", file + ": no such file; check the path");
+    if (!std::filesystem::is_regular_file(file, failed))
+      throw Error("load", file + ": is no file, and no folder that `widebench bundle` wrote");
     return std::filesystem::absolute(file).string();
   };
   presets::CaseSpec subject{.kind = "model"};

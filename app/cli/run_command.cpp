@@ -1,5 +1,6 @@
 // widebench run: a user's model and checkpoints as one wide model, on inputs from a file.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -76,6 +77,20 @@ void check_written(const RunArguments& options) {
   check_place("write", options.buffers);
 }
 
+void warn_of_members(const Context& context, const std::string& expected, const WideModel& model) {
+  const auto names = app::members_only_expected(expected, model);
+  if (names.empty()) return;
+  constexpr std::size_t kShown = 3;
+  const auto shown =
+      std::vector(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, names.size())));
+  context.log(
+      LogLevel::kWarn,
+      fmt::format("{}: expects outputs of {}{}, no member here: not compared; members are named after "
+                  "their files",
+                  expected, fmt::join(shown, ", "),
+                  names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : ""));
+}
+
 int run(const Context& context, const RunArguments& options) {
   check_written(options);
   auto model = load_model(context, options.model);
@@ -88,6 +103,7 @@ int run(const Context& context, const RunArguments& options) {
   if (!options.expect.empty()) {
     expectations = app::compare_outputs(options.expect, model, outputs, model.build(inputs).canonical,
                                         options.rtol, options.atol);
+    warn_of_members(context, options.expect, model);
   }
   app::write_outputs(options.outputs, model, outputs);
   if (!options.buffers.empty()) app::write_buffers(options.buffers, model);

@@ -89,6 +89,13 @@ Source read_torchscript(const fs::path& file, const LoadOptions& options) {
 }
 
 Source read_source(const fs::path& file, const LoadOptions& options) {
+  std::error_code failed;
+  if (fs::is_directory(file, failed)) {
+    throw Error("load",
+                file.string() +
+                    ": is a directory without bundle.json; give a model's .pt2 file, or a folder that "
+                    "`widebench bundle` wrote");
+  }
   return is_torchscript(file) ? read_torchscript(file, options) : read_program(file);
 }
 

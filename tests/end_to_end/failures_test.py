@@ -218,6 +218,18 @@ class Files(Case):
         path = program.write_safetensors(self.folder / "golden.safetensors", golden)
         self.refused(path, "seed3.output.0", expect=path)
 
+    def test_expectations_of_nobody_are_named(self):
+        weights = [MODEL / "seed0.safetensors", MODEL / "seed2.safetensors"]
+        golden = program.read_safetensors(MODEL / "golden.safetensors")
+        inputs = program.write_safetensors(self.folder / "inputs.safetensors", {name: value for name, value in golden.items() if ".input." in name})
+        done = self.run_program(weights=weights, inputs=inputs, expect=MODEL / "golden.safetensors")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("seed1, seed3", done.stderr)
+
+    def test_a_folder_that_is_no_bundle(self):
+        (self.folder / "model").mkdir()
+        self.refused(self.folder / "model", "bundle", model=self.folder / "model")
+
     def test_a_profile_that_keeps_nothing_needs_no_home(self):
         bare = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")}
         done = subprocess.run([WIDEBENCH, "profile", "mlp", "-n", "2", "--passes", "1", "--rivals", "none", "--trace", self.folder / "t.json"],

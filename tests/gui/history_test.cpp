@@ -172,6 +172,17 @@ void deleting_asks_first(ImGuiTestContext* ctx) {
   IM_CHECK(bench().selection.runs.empty());
 }
 
+void what_was_deleted_is_not_shown_as_sweep(ImGuiTestContext* ctx) {
+  const auto runs = with_history(ctx);
+  show(ctx, "sweep");
+  settle(ctx);
+  IM_CHECK_EQ(panels().sweep->run->run.id, runs[2]);
+  bench().selection.runs = {runs[2]};
+  bench().commands.run("history.delete", "yes");
+  settle(ctx);
+  IM_CHECK_EQ(panels().sweep->run->run.id, runs[1]);
+}
+
 void what_is_pinned_is_not_deleted(ImGuiTestContext* ctx) {
   const auto runs = with_history(ctx);
   bench().commands.run("history.look", std::to_string(runs[0]));
@@ -294,6 +305,7 @@ void add_history_tests(ImGuiTestEngine* engine) {
   const auto add = [engine](const char* name, void (*run)(ImGuiTestContext*)) {
     IM_REGISTER_TEST(engine, "history", name)->TestFunc = run;
   };
+  add("what was deleted is not shown as sweep", what_was_deleted_is_not_shown_as_sweep);
   add("runs of others come by themselves", runs_of_others_come_by_themselves);
   add("a baseline of several runs is not replaced unasked",
       a_baseline_of_several_runs_is_not_replaced_unasked);

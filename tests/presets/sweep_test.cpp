@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <fstream>
 #include <thread>
 
 #include "formats/error.h"
+#include "processes/process.h"
 
 namespace wide::presets {
 namespace {
@@ -49,6 +52,21 @@ TEST(Sweep, RecordsWhatTheWorkerSends) {
   EXPECT_EQ(record.samples.size(), 4u * 12u);
   EXPECT_FALSE(record.started.empty());
   EXPECT_GT(record.seconds, 0);
+}
+
+TEST(Sweep, TimeThatItWasItselfStoppedForIsNotItsWorkers) {
+  const pid_t sweep = ::fork();
+  if (sweep == 0) {
+    const auto outcome = processes::run_process({.argv = {"/bin/sleep", "3"}, .timeout_seconds = 1.9});
+    ::_exit(outcome.end == processes::ProcessEnd::kExited ? 0 : 1);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  ::kill(sweep, SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2200));
+  ::kill(sweep, SIGCONT);
+  int status = 0;
+  ASSERT_EQ(::waitpid(sweep, &status, 0), sweep);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 struct Mishap {

@@ -118,6 +118,11 @@ void add_running(const Shared& panel, Workbench& bench) {
                         std::from_chars(text.data(), text.data() + text.size(), run);
                         load_run(panel, bench, run);
                       }});
+  bench.commands.add(
+      {.id = "sweep.look_again",
+       .title = "Look whether the run that is shown was deleted",
+       .run = [panel, &bench](const std::string&) { look_again(panel, bench); },
+       .refuse = [panel] { return panel->run && panel->run->run.id > 0 ? "" : "no run is shown"; }});
 }
 
 void add_exports(const Shared& panel, Workbench& bench) {

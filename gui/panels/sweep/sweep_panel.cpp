@@ -125,6 +125,15 @@ void follow_model(SweepPanel& panel, const Workbench& bench, const Ui& ui) {
   ui.commands.run("sweep.show_run");
 }
 
+// History, or another program, may delete what is shown.
+void follow_records(SweepPanel& panel, const Ui& ui) {
+  const auto job = ui.jobs.find(panel.job);
+  const bool running = job && job->state < JobState::kDone;
+  if (!panel.run || panel.run->run.id == 0 || running || panel.looked == panel.records->revision) return;
+  panel.looked = panel.records->revision;
+  ui.commands.run("sweep.look_again");
+}
+
 void draw_nothing(const SweepPanel& panel, const Workbench& bench, const Ui& ui) {
   const auto is = [&](std::uint64_t id, std::initializer_list<JobState> states) {
     const auto job = id == 0 ? std::nullopt : bench.jobs.find(id);
@@ -152,6 +161,7 @@ void draw_nothing(const SweepPanel& panel, const Workbench& bench, const Ui& ui)
 
 void draw(SweepPanel& panel, Workbench& bench, const Ui& ui) {
   follow_model(panel, bench, ui);
+  follow_records(panel, ui);
   ImGui::SetNextItemOpen(panel.open_gate || (panel.run == nullptr && !panel.fold),
                          panel.fold || panel.open_gate ? ImGuiCond_Always : ImGuiCond_Once);
   panel.fold = false;

@@ -53,6 +53,7 @@ struct SweepPanel {
   std::string subject;           ///< of which it was looked for; empty: of any
   bool built_in = false;         ///< that subject is
   std::uint64_t reading = 0;     ///< the job that reads a run of it; 0: none did
+  std::uint64_t looked = 0;      ///< revision of the records by which the run that is shown was still there
   TableView view;
   SaveDialog save;
 };
@@ -80,6 +81,8 @@ std::string cannot_measure(const SweepPanel& panel, const Workbench& bench);
 bool shows(const SweepPanel& panel, const std::string& subject, bool built_in);
 /// Reads a run on a job and shows it; 0: the newest of what is to be measured, or none.
 void load_run(const std::shared_ptr<SweepPanel>& panel, Workbench& bench, std::int64_t run);
+/// Shows the newest run where the one that is shown was deleted.
+void look_again(const std::shared_ptr<SweepPanel>& panel, Workbench& bench);
 void show_run(SweepPanel& panel, std::shared_ptr<RunData> run);
 /// What is plotted, made anew of the run that is shown.
 void plot_run(SweepPanel& panel);
