@@ -2,8 +2,9 @@
 from . import _members
 from ._arguments import parameters_of
 from ._errors import Error, translating
+from ._export import export
 from ._library import ops
-from ._program import Program, export
+from ._program import Program
 from ._source import Source
 
 

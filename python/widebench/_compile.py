@@ -11,8 +11,9 @@ from . import _members
 from ._architecture import Architecture
 from ._config import Config, Mode, Progress
 from ._errors import Error, checked, path, translating, warn, whole
+from ._export import export
 from ._library import ops
-from ._program import Program, export
+from ._program import Program
 from ._wide import Wide
 
 Preset = Literal["default", "fast", "debug", "safe"]
