@@ -59,7 +59,7 @@ void draw_headline(SweepPanel& panel, Workbench& bench, const Ui& ui) {
   ImGui::PopFont();
   ImGui::SameLine();
   std::string about(results::name(run.status));
-  about.append(", ").append(panel.counted_verdicts);
+  if (!panel.counted_verdicts.empty()) about.append(", ").append(panel.counted_verdicts);
   ImGui::PushStyleColor(ImGuiCol_Text, ui.theme.faint);
   ImGui::TextUnformatted(about.c_str());
   ImGui::PopStyleColor();
