@@ -340,7 +340,7 @@ void check_member(const Graph& graph, const Member& member) {
     }
     throw Error("load", "member '" + member.name + "', tensor '" + input.target + "': is " +
                             describe(tensor) + ", the model has " + dtype_name(type->dtype) + "[" + sizes +
-                            "]; give members of one architecture");
+                            "]; " + (same_sizes ? "cast it" : "give members of one architecture"));
   }
 }
 

@@ -1,7 +1,6 @@
 #include "core/frontend/strided.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "core/eager/operators.h"
+#include "core/frontend/by_strides.h"
 #include "core/frontend/refuse.h"
 
 namespace wide {
@@ -19,15 +19,6 @@ bool is_strided(std::string_view op) {
 }
 
 namespace {
-
-// Their results are views of some operands and copies of others, or views that compute.
-bool is_no_plain_view(std::string_view op) {
-  static constexpr std::array<std::string_view, 13> kOps = {
-      "aten.conj.",     "aten._conj",    "aten._neg_view",   "aten.adjoint.", "aten.mH.",
-      "aten.matrix_H.", "aten.reshape",  "aten.contiguous.", "aten.flatten.", "aten.ravel.",
-      "aten.to.",       "aten.type_as.", "aten.resolve_"};
-  return std::any_of(kOps.begin(), kOps.end(), [&](std::string_view one) { return op.starts_with(one); });
-}
 
 // einsum of one operand, such as "ii->i", gives a view of it where nothing is summed.
 bool is_view_by_einsum(const Node& node) {
@@ -112,7 +103,8 @@ Argument from_its_own_beginning(const Argument& offset, const formats::TensorMet
   return *given < *first ? Argument{} : Argument{*given - *first};
 }
 
-void note_input(Graph& graph, ValueId owner, const MetaOf& meta_of, bool by_offset) {
+// Whose memory is read: each run's has to lie as that did.
+void note(Graph& graph, ValueId owner, const MetaOf& meta_of, bool by_offset) {
   const auto input = std::ranges::find(graph.inputs, owner, &GraphInput::value);
   const auto* meta = meta_of(owner);
   if (input == graph.inputs.end() || input->kind != InputKind::kUser || !meta) return;
@@ -126,7 +118,8 @@ void note_input(Graph& graph, ValueId owner, const MetaOf& meta_of, bool by_offs
 std::optional<std::string> add_strided(Graph& graph, Node strided, const MetaOf& meta_of,
                                        const NewValue& new_value, const std::function<bool()>& may_copy) {
   if (const auto beginning = beginning_of(graph, strided, meta_of)) {
-    note_input(graph, beginning->owner, meta_of, !strided.arguments[3].is_none());
+    note(graph, beginning->owner, meta_of, !strided.arguments[3].is_none());
+    graph.in_order.push_back(beginning->owner);
     read_from(*beginning, graph, std::move(strided), new_value);
     return std::nullopt;
   }
@@ -140,8 +133,9 @@ std::optional<std::string> add_strided(Graph& graph, Node strided, const MetaOf&
   if (order.turned && !may_copy())
     return "its tensor lies in another order than its axes', and is written later; give it a .contiguous() "
            "tensor";
-  if (from) note_input(graph, owner_of(graph, from->id), meta_of, by_offset);
+  if (from) note(graph, owner_of(graph, from->id), meta_of, by_offset);
   if (!order.turned) {
+    if (from) graph.in_order.push_back(from->id);
     graph.nodes.push_back(std::move(strided));
     return std::nullopt;
   }
@@ -149,6 +143,7 @@ std::optional<std::string> add_strided(Graph& graph, Node strided, const MetaOf&
   const auto permuted = new_value(name + "_memory", std::nullopt);
   const auto copy = new_value(name + "_copy", std::nullopt);
   permute(graph, from->id, order.axes, permuted, strided.module_path);
+  graph.in_order.push_back(permuted);
   graph.nodes.push_back({"aten.clone.default",
                          {{ValueRef{permuted}}, {at::MemoryFormat::Contiguous}},
                          {copy},

@@ -119,6 +119,7 @@ struct Graph {
   std::map<std::string, formats::Range> ranges;  ///< what the exporter promised of each symbol
   std::vector<std::string> guards;               ///< conditions on symbols, as formats/guard.h reads them
   at::Device device = at::kCPU;                  ///< where its tensors lie and its operators run
+  std::vector<ValueId> in_order;  ///< captured: contiguous in each run, as as_strided reads them
 
   ValueId add_value(std::string value_name, bool tensor, std::optional<TensorType> type = std::nullopt);
   /// A name not used yet, made from `stem`.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/aten/pages.h"
+#include "core/frontend/by_strides.h"
 #include "core/frontend/memory_order.h"
 #include "core/model/wide_model.h"
 #include "core/passes/canonicalize.h"
@@ -49,6 +50,7 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
   Specialized specialized;
   pipeline.run("specialize", [&] {
     // Scalar inputs of the program come as tensors too; they are read once.
+    if (!captured_.in_order.empty()) check_in_order(captured_, member_values(0, inputs, captured_));
     std::optional<Graph> drawn;
     if (draws_) drawn = with_draws_in_turn(captured_, member_values(0, inputs, captured_));
     specialized = specialize(drawn ? *drawn : captured_, member_values(0, inputs, captured_));

@@ -9,6 +9,7 @@
 #include "core/aten/torch_error.h"
 #include "core/eager/interpreter.h"
 #include "core/eager/operators.h"
+#include "core/frontend/by_strides.h"
 #include "core/passes/placement.h"
 #include "core/passes/specialize.h"
 #include "core/run/listing.h"
@@ -51,6 +52,7 @@ WideModel::WideModel(Graph captured, std::vector<Member> members, BuildOptions o
     user_inputs_.push_back(input);
   }
   draws_ = draws_random(captured_);
+  by_strides_ = draws_ || !captured_.in_order.empty() || writes_by_strides(captured_);
   reads_memory_ =
       std::ranges::any_of(user_inputs_, [](const auto& input) { return input.in_memory.has_value(); });
   check_members();
@@ -118,7 +120,7 @@ bool WideModel::is_last(std::span<const ModelInput> inputs) const {
     if (inputs[i].mapped != seen.mapped || inputs[i].tensor.scalar_type() != seen.dtype ||
         inputs[i].tensor.layout() != at::kStrided || inputs[i].tensor.sizes() != at::IntArrayRef(seen.shape))
       return false;
-    if (draws_ && inputs[i].tensor.strides() != at::IntArrayRef(seen.strides)) return false;
+    if (by_strides_ && inputs[i].tensor.strides() != at::IntArrayRef(seen.strides)) return false;
   }
   return true;
 }
@@ -128,7 +130,7 @@ std::string WideModel::key_of(std::span<const ModelInput> inputs) const {
   for (const auto& input : inputs) {
     key += dtype_name(input.tensor.scalar_type()) +
            shape_text(input.tensor.sizes().slice(input.mapped ? 1 : 0)) + (input.mapped ? "m" : "s");
-    if (!draws_) continue;
+    if (!by_strides_) continue;
     if (const auto one = input.member(0); !one.is_contiguous()) key += "by" + shape_text(one.strides());
   }
   return key;
@@ -164,7 +166,7 @@ const Build& WideModel::build(std::span<const ModelInput> inputs) {
   last_ = {found->second.build.get(), {}};
   for (const auto& input : inputs)
     last_.inputs.push_back({input.tensor.sizes().vec(), input.tensor.scalar_type(), input.mapped,
-                            draws_ ? input.tensor.strides().vec() : std::vector<std::int64_t>{}});
+                            by_strides_ ? input.tensor.strides().vec() : std::vector<std::int64_t>{}});
   return *last_.build;
 }
 

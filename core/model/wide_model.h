@@ -220,6 +220,7 @@ class WideModel {
   BuildOptions options_;
   std::vector<GraphInput> user_inputs_;
   bool draws_ = false;         ///< captured_ draws numbers, in an order that goes by the strides of inputs
+  bool by_strides_ = false;    ///< so, or what it gives goes by them otherwise
   bool reads_memory_ = false;  ///< an input is to lie in memory as one did
   /// Shared where all members have equal bytes; tied ones are one.
   std::map<std::string, Constant> weights_;

@@ -11,9 +11,9 @@
 namespace wide {
 namespace {
 
-class Norm {
+class BatchNormalized {
  public:
-  Norm(Rewriter& rewriter, const Node& node) : rewriter_(rewriter), node_(node) {}
+  BatchNormalized(Rewriter& rewriter, const Node& node) : rewriter_(rewriter), node_(node) {}
 
   RunningStatistics of_batch(ValueId mean, ValueId variance) {
     const auto input = type(node_.arguments[kInput].ref()->id);
@@ -103,7 +103,7 @@ class Norm {
 
 RunningStatistics move_running_statistics(Rewriter& rewriter, const Node& norm, ValueId mean,
                                           ValueId variance) {
-  Norm it(rewriter, norm);
+  BatchNormalized it(rewriter, norm);
   return norm.op == "aten.instance_norm.default" ? it.of_samples(mean, variance)
                                                  : it.of_batch(mean, variance);
 }

@@ -1,5 +1,6 @@
 """What goes by the call: the memory of its inputs, and the state that the call before left."""
 import copy
+import itertools
 import unittest
 
 from torch.utils import _pytree as pytree
@@ -74,6 +75,60 @@ class Calls(unittest.TestCase):
             for member, module in enumerate(modules):
                 torch.testing.assert_close([leaf[member] for leaf in pytree.tree_leaves(own)], pytree.tree_leaves(expected[member]))
                 torch.testing.assert_close(wide.state_dict(member), dict(module.state_dict()))
+
+    def test_writes_into_a_view_or_a_copy(self):
+        """reshape of what lies otherwise is a copy: what is written there is lost, as it is in the module."""
+        def flattened(y):
+            y.clone().flatten()[1:].pow_(2)
+            z = y.clone()
+            z.flatten()[1:].pow_(2)
+            return z
+
+        def read_later(y):
+            z = y * 2
+            flat = z.reshape(-1)
+            z.add_(1)
+            return flat, z
+
+        class Scaled(torch.nn.Module):
+            def __init__(self, function):
+                super().__init__()
+                self.w, self.function = torch.nn.Parameter(torch.randn(4, 6)), function
+
+            def forward(self, x):
+                return self.function(x * self.w)
+
+        x, turned = torch.randn(4, 6), torch.randn(6, 4).t()
+        for function, example in itertools.product((flattened, read_later), (x, turned)):
+            modules = [Scaled(function) for _ in range(3)]
+            with torch.no_grad():
+                shared = widebench.compile(modules, example, config=FAST)
+                mapped = widebench.compile(modules, example, in_dims=0, config=FAST)
+                for given in (x, turned, x + 1, turned + 1):
+                    expected = [module(given) for module in modules]
+                    for own in (shared(given), mapped(given.expand(3, 4, 6))):
+                        for member, values in enumerate(expected):
+                            torch.testing.assert_close([leaf[member] for leaf in pytree.tree_leaves(own)], pytree.tree_leaves(values))
+
+    def test_memory_of_an_intermediate(self):
+        """as_strided of a result reads it as the example's, or not at all."""
+        class Windows(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.w = torch.nn.Parameter(torch.randn(6, 4))
+
+            def forward(self, x):
+                return (x * self.w).as_strided((3, 4), (1, 4))
+
+        modules = [Windows() for _ in range(3)]
+        x, turned = torch.randn(6, 4), torch.randn(4, 6).t()
+        for example, other in ((x, turned), (turned, x)):
+            wide = widebench.compile(modules, example, config=FAST)
+            for _ in range(2):
+                with torch.no_grad():
+                    torch.testing.assert_close(wide(example), torch.stack([module(example) for module in modules]))
+                with self.assertRaisesRegex(widebench.Error, "lies in memory otherwise"):
+                    wide(other)
 
     def test_memory_of_an_input(self):
         """as_strided of an input reads its memory: as the example's, or not at all."""
