@@ -190,6 +190,11 @@ int stopped(Context& context, const results::Store& store, std::int64_t run, int
   return app::kExitSignal + signal;
 }
 
+void not_saved(const Context& context, const MeasuringOptions& options, const std::string& why) {
+  context.log(LogLevel::kError, fmt::format("the baseline {} is not saved: {}",
+                                            results::printable(options.save_baseline), why));
+}
+
 /// Names the runs, and what their unsteady cases need beyond them; none of it when a case computed wrong
 /// numbers or none passed. The exit code that measuring again deserves; nothing: stopped.
 std::optional<int> save_baseline(Context& context, const MeasuringOptions& options, const app::SweepJob& job,
@@ -203,19 +208,16 @@ std::optional<int> save_baseline(Context& context, const MeasuringOptions& optio
   }
   results::Side side;
   for (const auto run : runs) side.runs.push_back({store.run(run), store.cases(run, false)});
-  const auto not_saved = [&](const std::string& why) {
-    context.log(LogLevel::kError, fmt::format("the baseline {} is not saved: {}",
-                                              results::printable(options.save_baseline), why));
-  };
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const auto* wrong = results::wrong_case(side.runs[i].cases);
     if (wrong == nullptr) continue;
     not_saved(
+        context, options,
         fmt::format("run {} computed wrong numbers in {}", runs[i], results::printable(wrong->key, 150)));
     return app::kExitWrongNumbers;
   }
   if (!results::any_passed(side)) {
-    not_saved("no case passed");
+    not_saved(context, options, "no case passed");
     return app::worst(code, app::kExitCannotMeasure);
   }
   store.set_baseline(options.save_baseline, runs);
@@ -329,12 +331,12 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
   std::vector<std::unique_ptr<app::RunLock>> held;  // nobody deletes them before all is decided
   if (baseline || !options.save_baseline.empty())
     for (const auto run : runs) held.push_back(std::make_unique<app::RunLock>(path, run));
-  if (!options.save_baseline.empty()) {
+  const auto save = [&] {
+    if (options.save_baseline.empty()) return code;
     const auto saved = save_baseline(context, options, job, store, runs);
-    if (!saved) return stopped(context, store, runs.back(), signals.signal());
-    code = app::worst(code, *saved);
-  }
-  if (!baseline) return code;
+    return saved ? app::worst(code, *saved) : stopped(context, store, runs.back(), signals.signal());
+  };
+  if (!baseline) return save();
   const auto decided = run_gate(context, options.gating, *baseline, job, store, runs.back());
   const auto report_with_gate = [&] {
     if (!options.report.empty())
@@ -352,6 +354,10 @@ int measure(Context& context, const MeasuringOptions& options, const presets::Pr
     if (code == app::kExitDone) throw;
     context.log(LogLevel::kError, error.what());  // the verdict is worth more
   }
+  if (decided.verdict == results::GateVerdict::kPassed) return save();
+  // What did not pass is nothing to hold the next run against.
+  if (!options.save_baseline.empty())
+    not_saved(context, options, "the gate says " + std::string(results::name(decided.verdict)));
   return code;
 }
 

@@ -169,9 +169,15 @@ TEST_F(HistoryCli, AnAlertThatIsNotMeasuredAgainIsUndecided) {
 TEST_F(HistoryCli, AMissingCaseIsCode1) {
   ASSERT_EQ(sweep({"--repeat", "2", "--save-baseline", "main"}).code, 0);
   write_preset("fewer.json", {2, 4, 8, 16}, {"mlp", "deep_mlp"});
-  const auto ran = sweep({"--baseline", "main"}, "fewer.json");
+  // What the gate did not pass takes no baseline's place.
+  const auto ran = sweep({"--baseline", "main", "--save-baseline", "main"}, "fewer.json");
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out, HasSubstr("MISSING"));
+  EXPECT_THAT(ran.err, HasSubstr("the baseline main is not saved: the gate says regressed"));
+  EXPECT_EQ(sweep({"--baseline", "main"}, "fewer.json").code, 1);
+  const auto whole = sweep({"--baseline", "main", "--save-baseline", "main"});
+  EXPECT_EQ(whole.code, 0) << whole.err;
+  EXPECT_THAT(run({"runs", "list"}).out, HasSubstr("main"));
 }
 
 TEST_F(HistoryCli, WrongNumbersGoBeforeARegressionAndThatBeforeWhatCouldNotBeMeasured) {
