@@ -178,7 +178,10 @@ Preset parse_preset(std::string_view text, const std::filesystem::path& file, co
 Preset read_preset(const std::filesystem::path& file, const PresetChanges& changes) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(file, failed)) {
-    throw Error("preset", file.string() + ": no such file; `widebench info` lists the presets there are");
+    throw Error("preset",
+                file.string() +
+                    (std::filesystem::exists(file, failed) ? ": is no file of JSON" : ": no such file") +
+                    "; `widebench info` lists the presets there are");
   }
   if (std::filesystem::file_size(file, failed) > kLargestFile || failed) {
     throw Error("preset", file.string() + ": larger than 4 MiB, which no preset is");

@@ -114,16 +114,19 @@ void add_export_command(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand(
       "export", "Write a model with weights, inputs and outputs into a folder, for other programs to run");
   command->add_option("NAME", options->subject, "built-in subject");
-  command->add_option("-n", options->members, "members of a built-in subject (default 4)")
-      ->check(between(1, 4096));
+  auto* members = command->add_option("-n", options->members, "members of a built-in subject (default 4)")
+                      ->check(between(1, 4096));
   command->add_option("-o,--output", options->folder, "folder to write into; made when it is not there")
       ->required()
       ->type_name("FOLDER");
   command->add_option("--size", options->sizes, "sizes of a built-in subject: NAME=NUMBER")->delimiter(',');
-  command->add_option("--dtype", options->dtype, "float32 (default), float64, bfloat16 or float16")
-      ->check(CLI::IsMember({"float32", "float64", "bfloat16", "float16"}));
+  auto* dtype = command
+                    ->add_option("--dtype", options->dtype,
+                                 "of a built-in subject: float32 (default), float64, bfloat16 or float16")
+                    ->check(CLI::IsMember({"float32", "float64", "bfloat16", "float16"}));
   auto* model = command->add_option("--model", options->model, "a .pt2 of your own: referred to, not copied")
                     ->type_name("FILE");
+  for (auto* of_subjects : {members, dtype}) of_subjects->excludes(model);
   command->add_option("--weights", options->weights, "its checkpoints, one per member")
       ->needs(model)
       ->type_name("FILE…");

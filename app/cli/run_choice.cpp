@@ -79,8 +79,8 @@ std::vector<std::int64_t> find_runs(const results::Store& store, const std::stri
   throw Error("usage",
               "\"" + results::printable(choice) +
                   "\" is no run; give its number, latest, latest~1, a baseline's name, the first six "
-                  "characters of a uid or more, or a report file; `" +
-                  list_command(store) + "` shows them");
+                  "characters of a uid or more; `" +
+                  list_command(store) + "` shows them, and `runs compare` takes report files, too");
 }
 
 std::int64_t find_run(const results::Store& store, const std::string& choice) {

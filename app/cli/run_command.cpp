@@ -14,6 +14,7 @@
 #include "app/coverage_json.h"
 #include "app/exit_code.h"
 #include "app/tensor_files.h"
+#include "results/table.h"
 
 namespace wide::cli {
 namespace {
@@ -37,7 +38,7 @@ json to_json(const app::Expectation& one) {
 }
 
 int report(const Context& context, const WideModel& model, const Coverage& cover,
-           const std::vector<app::Expectation>& expectations) {
+           const std::vector<app::Expectation>& expectations, const std::vector<std::string>& left_out) {
   const auto wrong = std::count_if(expectations.begin(), expectations.end(),
                                    [](const app::Expectation& one) { return !one.difference.agrees; });
   double worst = 0;
@@ -47,6 +48,7 @@ int report(const Context& context, const WideModel& model, const Coverage& cover
         {"members", json::array()}, {"coverage", app::to_json(cover)}, {"expectations", json::array()}};
     for (const auto& member : model.member_list()) document["members"].push_back(member.name);
     for (const auto& one : expectations) document["expectations"].push_back(to_json(one));
+    document["not_compared"] = left_out;
     context.print(document);
   }
   context.human() << app::describe(cover, model.members());
@@ -64,6 +66,15 @@ int report(const Context& context, const WideModel& model, const Coverage& cover
     context.human() << fmt::format("all {} outputs are as expected, largest difference {:.3g}\n",
                                    expectations.size(), worst);
   }
+  if (!left_out.empty()) {
+    constexpr std::size_t kShown = 3;
+    const auto shown = std::vector(
+        left_out.begin(), left_out.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, left_out.size())));
+    context.human() << fmt::format(
+        "not compared, as no member is named so: outputs of {}{}\n",
+        results::printable(fmt::format("{}", fmt::join(shown, ", ")), 400),
+        left_out.size() > kShown ? fmt::format(" and {} more", left_out.size() - kShown) : "");
+  }
   return app::kExitDone;
 }
 
@@ -77,20 +88,6 @@ void check_written(const RunArguments& options) {
   check_place("write", options.buffers);
 }
 
-void warn_of_members(const Context& context, const std::string& expected, const WideModel& model) {
-  const auto names = app::members_only_expected(expected, model);
-  if (names.empty()) return;
-  constexpr std::size_t kShown = 3;
-  const auto shown =
-      std::vector(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, names.size())));
-  context.log(
-      LogLevel::kWarn,
-      fmt::format("{}: expects outputs of {}{}, no member here: not compared; members are named after "
-                  "their files",
-                  expected, fmt::join(shown, ", "),
-                  names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : ""));
-}
-
 int run(const Context& context, const RunArguments& options) {
   check_written(options);
   auto model = load_model(context, options.model);
@@ -100,14 +97,15 @@ int run(const Context& context, const RunArguments& options) {
   warn_of_plan(context, options.model, built);
   const auto outputs = model.forward(inputs);
   std::vector<app::Expectation> expectations;
+  std::vector<std::string> left_out;
   if (!options.expect.empty()) {
     expectations = app::compare_outputs(options.expect, model, outputs, model.build(inputs).canonical,
                                         options.rtol, options.atol);
-    warn_of_members(context, options.expect, model);
+    left_out = app::members_only_expected(options.expect, model);
   }
   app::write_outputs(options.outputs, model, outputs);
   if (!options.buffers.empty()) app::write_buffers(options.buffers, model);
-  return report(context, model, cover, expectations);
+  return report(context, model, cover, expectations, left_out);
 }
 
 }  // namespace

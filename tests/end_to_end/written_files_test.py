@@ -35,6 +35,23 @@ class Written(failures_test.Case):
             self.assertIn(weights[1], done.stderr)
         self.assertEqual(pathlib.Path(weights[1]).read_bytes(), before)
 
+    def test_no_command_writes_over_a_history(self):
+        database = self.folder / "r.db"
+        done = program.run(failures_test.WIDEBENCH, "benchmark", "linear", "-n", "2", "-p", "ci", "--db", database)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        copy = shutil.copy(database, self.folder / "r.db.old")
+        before = pathlib.Path(copy).read_bytes()
+        of_model = ["--model", MODEL / "model.pt2", "--weights", *program.seeds(MODEL)]
+        for place in (copy, f"{copy}-wal", f"{copy}-shm"):
+            for command in (["run", *of_model, "--inputs", MODEL / "golden.safetensors", "--outputs"], ["plan", *of_model, "-o"],
+                            ["profile", *of_model, "--passes", "1", "--trace"], ["pack", *program.seeds(MODEL), "--force", "-o"],
+                            ["benchmark", "linear", "-n", "2", "-p", "ci", "--db", database, "-o"], ["runs", "export", "latest", "--db", database, "-o"]):
+                done = program.run(failures_test.WIDEBENCH, *command, place)
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), f"{command[0]} {place}: {done.stderr}")
+                self.assertIn("SQLite database", done.stderr)
+        self.assertEqual(pathlib.Path(copy).read_bytes(), before)
+        self.assertFalse(pathlib.Path(f"{copy}-wal").exists())
+
     def test_no_command_writes_over_what_it_reads(self):
         model = shutil.copy(MODEL / "model.pt2", self.folder)
         weights = [shutil.copy(seed, self.folder) for seed in program.seeds(MODEL)]
