@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "core/eager/higher_order.h"
 #include "core/eager/interpreter.h"
@@ -38,24 +39,26 @@ const ValueRef* memory_of(const Node& node) {
 }  // namespace
 
 bool writes_by_strides(const Graph& graph) {
-  if (std::ranges::none_of(graph.nodes, [](const Node& node) { return is_no_plain_view(node.op); }))
-    return false;
   const Connections connections(graph);
-  const auto is_state = [&](ValueId id) {
+  const auto owner = [&](ValueId id) {
     while (const auto* maker = connections.maker[static_cast<std::size_t>(id)]) {
       const auto* from = memory_of(*maker);
-      if (!from) return false;
+      if (!from) break;
       id = from->id;
     }
-    const auto input = std::ranges::find(graph.inputs, id, &GraphInput::value);
-    return input != graph.inputs.end() && input->kind != InputKind::kUser;
+    return id;
   };
-  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
-    if (!is_operator(node)) return false;
-    bool other = false;
+  std::set<ValueId> written;
+  for (const auto& node : graph.nodes) {
+    if (!is_operator(node)) continue;
     for (const auto index : written_arguments(node))
-      for_each_use(node.arguments[index], [&](ValueId id) { other |= !is_state(id); });
-    return other;
+      for_each_use(node.arguments[index], [&](ValueId id) { written.insert(owner(id)); });
+  }
+  for (const auto& input : graph.inputs)
+    if (input.kind != InputKind::kUser) written.erase(input.value);
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    return is_no_plain_view(node.op) && !node.arguments.empty() && node.arguments[0].ref() &&
+           written.contains(owner(node.arguments[0].ref()->id));
   });
 }
 

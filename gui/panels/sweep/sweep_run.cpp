@@ -166,9 +166,13 @@ void look_again(const Shared& panel, Workbench& bench) {
   bench.jobs.start(
       Lane::kFiles, "Looking whether the run that is shown was deleted",
       [panel, database = panel->records->database, shown = panel->run](const JobContext&) -> Apply {
-        const auto runs = results::Store::open(database, results::OpenMode::kReadOnly).runs();
-        const auto there = [&](const results::RunSummary& run) { return run.id == shown->run.id; };
-        if (std::any_of(runs.begin(), runs.end(), there)) return [] {};
+        try {
+          const auto runs = results::Store::open(database, results::OpenMode::kReadOnly).runs();
+          const auto there = [&](const results::RunSummary& run) { return run.id == shown->run.id; };
+          if (std::any_of(runs.begin(), runs.end(), there)) return [] {};
+        } catch (const Error&) {
+          return [] {};  // History says what is wrong with a database
+        }
         return [panel, shown] {
           if (panel->run != shown) return;
           panel->run.reset();
