@@ -4,11 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -107,6 +110,14 @@ void write_into(const std::filesystem::path& path, std::span<const std::span<con
   for (const auto part : parts) write_all(descriptor.get(), part);
 }
 
+bool begins_as_database(const std::filesystem::path& path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return false;
+  std::array<char, 16> head{};
+  std::ifstream(path, std::ios::binary).read(head.data(), head.size());
+  return std::string_view(head.data(), head.size()) == std::string_view("SQLite format 3\0", head.size());
+}
+
 void sync_folder_of(const std::filesystem::path& path) {
   const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -167,9 +178,19 @@ void refuse_standard_output(const std::filesystem::path& path) {
     throw Fault("is where this program's standard output goes; name another file");
 }
 
+void refuse_database(const std::filesystem::path& path) {
+  const auto file = behind_links(path);
+  auto owner = file.native();
+  for (const std::string_view end : {"-wal", "-shm", "-journal"})
+    if (owner.ends_with(end)) owner.resize(owner.size() - end.size());
+  if (begins_as_database(file) || (owner != file.native() && begins_as_database(owner)))
+    throw Fault("is an SQLite database, as histories are, or belongs to one; name another file");
+}
+
 void replace_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts) {
   if (!path.has_filename()) throw Fault("names no file; give a file name");
   refuse_standard_output(path);
+  refuse_database(path);
   if (is_device_or_pipe(path)) return write_into(path, parts);
   const auto target = behind_links(path);
   FileToBe file(target);

@@ -36,10 +36,15 @@ std::filesystem::path behind_links(std::filesystem::path path);
 /// Throws Fault where `path` is the file that standard output goes into: text would be written over it.
 void refuse_standard_output(const std::filesystem::path& path);
 
+/// Throws Fault where `path` is an SQLite database, a history or its backup say, or one of the files that
+/// SQLite keeps beside one, which may hold what was stored last.
+void refuse_database(const std::filesystem::path& path);
+
 /// Replaces `path` by `parts` in a row: a temporary beside it, synced, then renamed; the folder is synced
 /// too. On any failure the temporary is removed, `path` is as before, and Fault is thrown; also a process
 /// that is killed leaves none, where the file system has files without a name. A device or a pipe is written
-/// to instead; a link stays, and what it leads to is replaced. Standard output is refused.
+/// to instead; a link stays, and what it leads to is replaced. Standard output and databases are
+/// refused.
 void replace_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts);
 
 }  // namespace wide::formats

@@ -4,13 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "formats/error.h"
 #include "formats/fault.h"
@@ -24,34 +21,12 @@ inline void check_is_file(const std::filesystem::path& file) {
   if (file == "-") throw Error("usage", "-: this is written to files only; name one");
 }
 
-/// Whether `file` begins as an SQLite database does.
-inline bool is_database(const std::filesystem::path& file) {
-  std::error_code failed;
-  if (!std::filesystem::is_regular_file(file, failed)) return false;
-  std::array<char, 16> head{};
-  std::ifstream(file, std::ios::binary).read(head.data(), head.size());
-  return std::string_view(head.data(), head.size()) == std::string_view("SQLite format 3\0", 16);
-}
-
-/// Throws wide::Error ("usage") where `file` is a database, a history or its backup, or one of the files that
-/// SQLite keeps beside a database, which may hold what was stored last.
-inline void check_is_no_database(const std::filesystem::path& file) {
-  auto owner = file.native();
-  for (const std::string_view end : {"-wal", "-shm", "-journal"})
-    if (owner.ends_with(end)) owner.resize(owner.size() - end.size());
-  if (is_database(file) || (owner != file.native() && is_database(owner)))
-    throw Error("usage",
-                formats::display_name(file) +
-                    ": is an SQLite database, as histories are, or belongs to one; name another file "
-                    "to write");
-}
-
-/// Throws wide::Error ("write") where `path` is a file, a folder or a link, unless `force`, and as
-/// check_is_file and check_is_no_database do. Devices and pipes may be written to.
+/// Throws wide::Error ("write") where `path` is a file, a folder or a link, unless `force`, where it is
+/// a database, and as check_is_file does. Devices and pipes may be written to.
 inline void check_may_write(const std::filesystem::path& path, bool force) {
   namespace fs = std::filesystem;
   check_is_file(path);
-  check_is_no_database(path);
+  formats::naming_file("write", path.string(), [&] { formats::refuse_database(path); });
   std::error_code failed;
   const auto link = fs::symlink_status(path, failed).type(), file = fs::status(path, failed).type();
   const bool stream = file == fs::file_type::character || file == fs::file_type::fifo;
@@ -75,14 +50,17 @@ inline void check_place(const char* stage, const std::string& file) {
 
 /// Throws wide::Error ("usage") where a file of `written` is one of those that are `read`, or lies in a
 /// folder of them, a bundle say, or is where standard output goes, or where two of `written` are one file,
-/// and as check_is_file and check_is_no_database do. Empty names are none.
+/// or where one is a database, and as check_is_file does. Empty names are none.
 inline void check_not_read(std::span<const std::string> written, std::span<const std::string> read) {
   namespace fs = std::filesystem;
   std::set<fs::path> places;
   for (const auto& file : written) {
     if (file.empty()) continue;
     check_is_file(file);
-    formats::naming_file("usage", file, [&] { formats::refuse_standard_output(file); });
+    formats::naming_file("usage", file, [&] {
+      formats::refuse_standard_output(file);
+      formats::refuse_database(file);
+    });
     std::error_code none;
     const auto place = fs::weakly_canonical(fs::absolute(file), none);
     if (!fs::is_character_file(file, none) && !places.insert(place).second)
@@ -97,7 +75,6 @@ inline void check_not_read(std::span<const std::string> written, std::span<const
         throw Error("usage", file + ": " + (inside ? one : std::string("this file")) +
                                  " is read; name another file to write");
     }
-    check_is_no_database(file);
   }
 }
 

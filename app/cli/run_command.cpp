@@ -67,13 +67,8 @@ int report(const Context& context, const WideModel& model, const Coverage& cover
                                    expectations.size(), worst);
   }
   if (!left_out.empty()) {
-    constexpr std::size_t kShown = 3;
-    const auto shown = std::vector(
-        left_out.begin(), left_out.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, left_out.size())));
-    context.human() << fmt::format(
-        "not compared, as no member is named so: outputs of {}{}\n",
-        results::printable(fmt::format("{}", fmt::join(shown, ", ")), 400),
-        left_out.size() > kShown ? fmt::format(" and {} more", left_out.size() - kShown) : "");
+    context.human() << "not compared, as no member is named so: outputs of "
+                    << results::printable(fmt::format("{}", fmt::join(left_out, ", ")), 200) << '\n';
   }
   return app::kExitDone;
 }

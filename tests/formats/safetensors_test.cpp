@@ -198,6 +198,18 @@ TEST(SafetensorsWriter, RefusesWhatCannotBeWritten) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST(SafetensorsWriter, WritesOverNoDatabaseNorWhatBelongsToOne) {
+  const test::TemporaryFolder folder;
+  const auto database = folder.path() / "r.db", link = folder.path() / "link";
+  std::ofstream(database) << "SQLite format 3" << '\0' << "pages";
+  std::filesystem::create_symlink("r.db-wal", link);
+  for (const auto& file : {database, folder.path() / "r.db-wal", folder.path() / "r.db-journal", link})
+    EXPECT_THAT(write_refusal(file, {}), HasSubstr("SQLite database")) << file;
+  EXPECT_EQ(std::filesystem::file_size(database), 21u);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "r.db-wal"));
+  EXPECT_EQ(write_refusal(folder.path() / "other-wal", {}), "");
+}
+
 TEST(SafetensorsWriter, AFailureLeavesTheOldFileAndNoTemporary) {
   const test::TemporaryFolder folder;
   const auto path = folder.write("out.safetensors", "old");
