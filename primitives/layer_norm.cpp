@@ -67,7 +67,8 @@ Kernel prepare_batched(const Call& call, const Offer&) {
     if (weight.defined() && bias.defined()) {
       y = at::addcmul(bias, y, weight);
     } else if (weight.defined()) {
-      y = y * weight;
+      // ATen's layer_norm adds a bias of 0, which makes -0 to 0.
+      y = layer ? at::addcmul(at::zeros({}, y.options()), y, weight) : y * weight;
     } else if (bias.defined()) {
       y = y + bias;
     }

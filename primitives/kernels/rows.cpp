@@ -104,13 +104,15 @@ template <typename T>
     const T* weight = row.weight ? row.weight + k * row.copies.weight_step : nullptr;
     const T* bias = row.bias ? row.bias + k * row.copies.weight_step : nullptr;
     T* y = row.y + k * row.copies.y_step;
+    // ATen adds a bias of 0 where layer_norm has none, which makes -0 to 0, and nothing in rms_norm.
+    const T none = row.centred ? T{0} : -T{0};
     if (weight && bias) {
       for (std::int64_t i = 0; i < row.count; ++i) y[i] = (row.x[i] - mean) * factor * weight[i] + bias[i];
     } else if (weight) {
-      for (std::int64_t i = 0; i < row.count; ++i) y[i] = (row.x[i] - mean) * factor * weight[i];
+      for (std::int64_t i = 0; i < row.count; ++i) y[i] = (row.x[i] - mean) * factor * weight[i] + none;
     } else {
       for (std::int64_t i = 0; i < row.count; ++i)
-        y[i] = (row.x[i] - mean) * factor + (bias ? bias[i] : T{0});
+        y[i] = (row.x[i] - mean) * factor + (bias ? bias[i] : none);
     }
   }
   return true;

@@ -46,6 +46,10 @@ std::string difference(const at::Tensor& got, const at::Tensor& expected) {
   if (auto text = differ("NaN", a.isnan(), b.isnan()); !text.empty()) return text;
   if (auto text = differ("Inf", a.isposinf(), b.isposinf()); !text.empty()) return text;
   if (auto text = differ("-Inf", a.isneginf(), b.isneginf()); !text.empty()) return text;
+  const auto zeros = a.eq(0).logical_and(b.eq(0));
+  if (auto text = differ("the sign of 0", a.signbit().logical_and(zeros), b.signbit().logical_and(zeros));
+      !text.empty())
+    return text;
   const auto finite = b.isfinite();
   const auto x = a.masked_select(finite), y = b.masked_select(finite);
   if (x.numel() == 0) return "";
@@ -133,6 +137,21 @@ TEST(Range, NaNAndInfAsAlone) {
       odd.operands[k] = with_odd(made.operands[k], made.call.operands[k].mapped, value);
       expect_as_alone(primitive, odd);
     }
+  });
+}
+
+// Every second number of each operand in turn is 0 or -0, in turns, and the others have both signs.
+TEST(Range, SignsOfZeroAsAlone) {
+  for_cases([](const Primitive& primitive, const Case& made, std::size_t k) {
+    auto zeros = made;
+    for (std::size_t j = 0; j < made.operands.size(); ++j) {
+      if (made.operands[j].scalar_type() != at::kFloat) continue;
+      auto& operand = zeros.operands[j];
+      const auto place = at::arange(operand.numel()).view(operand.sizes());
+      operand = operand * (1 - 2 * place.div(2, "floor").remainder(2));
+      if (j == k) operand = operand * place.remainder(2);
+    }
+    expect_as_alone(primitive, zeros);
   });
 }
 
