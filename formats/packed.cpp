@@ -86,6 +86,11 @@ Metadata metadata_of(std::span<const PackMember> members, const std::vector<std:
   auto headers = nlohmann::json::array();
   for (const auto& member : members) {
     nlohmann::json one{{"name", member.name}};
+    try {
+      (void)one.dump();
+    } catch (const nlohmann::json::type_error&) {
+      throw Error("pack", quote(member.name) + ": the name of a member is not valid UTF-8; rename its file");
+    }
     if (!member.header.empty()) {
       const auto [place, is_new] = places.emplace(member.header, headers.size());
       if (is_new) headers.push_back(member.header);
@@ -93,14 +98,10 @@ Metadata metadata_of(std::span<const PackMember> members, const std::vector<std:
     }
     list.push_back(std::move(one));
   }
-  try {
-    return {{kVersionKey, kVersion},
-            {kMembersKey, list.dump()},
-            {kOnceKey, nlohmann::json(once).dump()},
-            {kHeadersKey, headers.dump()}};
-  } catch (const nlohmann::json::type_error&) {  // the only failure of dump
-    throw Error("pack", "the name of a member is not valid UTF-8; rename its file");
-  }
+  return {{kVersionKey, kVersion},
+          {kMembersKey, list.dump()},
+          {kOnceKey, nlohmann::json(once).dump()},
+          {kHeadersKey, headers.dump()}};
 }
 
 const std::string* metadata_value(const Metadata& metadata, const char* key) {

@@ -36,6 +36,11 @@ std::uint64_t size(const SafetensorsPieces& entry) {
 
 void check(const SafetensorsPieces& entry) {
   if (entry.name == "__metadata__") throw Fault("the name is reserved; rename the tensor");
+  try {
+    (void)json(entry.name).dump();
+  } catch (const json::type_error&) {
+    throw Fault("the name is not valid UTF-8; rename the tensor");
+  }
   if (!safetensors_name(entry.dtype))
     throw Fault("safetensors has no type " + std::string(name(entry.dtype)) + "; convert the tensor first");
   if (byte_count(entry) != size(entry))
@@ -77,7 +82,7 @@ std::string header_text(const std::vector<const SafetensorsPieces*>& order,
                   " bytes, beyond the limit of 100000000; write fewer tensors into one file");
     return text;
   } catch (const json::type_error&) {  // the only failure of dump
-    throw Fault("a tensor name or metadata is not valid UTF-8; rename it");
+    throw Fault("__metadata__ is not valid UTF-8; rename what it names");
   }
 }
 

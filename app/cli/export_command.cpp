@@ -35,7 +35,8 @@ std::map<std::string, std::int64_t> parse_sizes(const std::vector<std::string>& 
       throw Error("usage", "--size " + text + ": give NAME=NUMBER, as in --size batch=8");
     if (digits.size() > 9)
       throw Error("usage", "--size " + text + ": is too large; sizes have up to 9 digits");
-    sizes[text.substr(0, equals)] = std::stoll(digits);
+    if (!sizes.emplace(text.substr(0, equals), std::stoll(digits)).second)
+      throw Error("usage", "--size " + text + ": " + text.substr(0, equals) + " has a size already");
   }
   return sizes;
 }

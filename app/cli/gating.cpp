@@ -52,7 +52,8 @@ void append_summary(const GatingOptions& options, const results::GateOutcome& ou
   file << markdown(outcome) << '\n';
   file.flush();
   if (!file)
-    throw Error("report", path + ": the summary cannot be written; check folder, permissions and free space");
+    throw Error("report", path + (options.summary.empty() ? ", which GITHUB_STEP_SUMMARY names" : "") +
+                              ": the summary cannot be written; check folder, permissions and free space");
 }
 
 void add_gating_options(CLI::App& command, GatingOptions& options) {

@@ -33,6 +33,8 @@ CLI::Validator between(Number low, Number high) {
               Number number{};
               const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
               if (end.ec == std::errc::result_out_of_range) return text + " is too large a number";
+              const bool whole = end.ec == std::errc() && end.ptr == text.data() + text.size();
+              if (!whole && !text.starts_with('+')) return text + " is not a whole number";
             }
             return range(text);
           },
