@@ -79,6 +79,10 @@ class FileToBe {
     const auto unsaved = [] {
       return Fault("cannot be brought to disk (" + reason(errno) + "); check free space");
     };
+    struct stat old {};
+    if (::stat(target.c_str(), &old) == 0 && ::fchmod(descriptor_.get(), old.st_mode & 0777) != 0)
+      throw Fault("cannot have the rights of the file in its place (" + reason(errno) +
+                  "); name another file");
     if (::fsync(descriptor_.get()) != 0) throw unsaved();
     if (!named_) {
       const auto link = "/proc/self/fd/" + std::to_string(descriptor_.get());

@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <vector>
+
+#include "formats/fault.h"
+#include "formats/file.h"
 
 namespace wide::gui {
 namespace {
@@ -43,21 +47,33 @@ Offscreen::~Offscreen() {
   call<void(int, const unsigned*)>("glDeleteFramebuffers")(1, &frame_);
 }
 
-std::string Offscreen::write(const std::string& file) const {
-  const auto row = static_cast<std::size_t>(width_) * 4;
-  std::vector<unsigned char> pixels(row * static_cast<std::size_t>(height_)), turned(pixels.size());
+void Offscreen::write(const std::filesystem::path& file) const {
+  write_picture(file, 0, 0, width_, height_);
+}
+
+void write_picture(const std::filesystem::path& file, int x, int y, int width, int height) {
+  const auto row = static_cast<std::size_t>(width) * 4;
+  std::vector<unsigned char> pixels(row * static_cast<std::size_t>(height)), turned(pixels.size());
   call<void(unsigned, int)>("glPixelStorei")(kPackAlignment, 1);
-  call<void(int, int, int, int, unsigned, unsigned, void*)>("glReadPixels")(0, 0, width_, height_, kRgba,
+  call<void(int, int, int, int, unsigned, unsigned, void*)>("glReadPixels")(x, y, width, height, kRgba,
                                                                             kBytes, pixels.data());
-  for (int y = 0; y < height_; ++y) {  // OpenGL's first row is the lowest
-    const auto* from = pixels.data() + static_cast<std::size_t>(height_ - 1 - y) * row;
-    std::copy(from, from + row,
-              turned.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(y) * row));
+  for (std::size_t i = 3; i < pixels.size(); i += 4) pixels[i] = 255;
+  for (auto from = pixels.end(), to = turned.begin();
+       from != pixels.begin();) {  // OpenGL's first row is the lowest
+    from -= static_cast<std::ptrdiff_t>(row);
+    to = std::copy_n(from, row, to);
   }
-  for (std::size_t i = 3; i < turned.size(); i += 4) turned[i] = 255;
-  return stbi_write_png(file.c_str(), width_, height_, 4, turned.data(), width_ * 4) != 0
-             ? std::string()
-             : file + " cannot be written";
+  std::vector<std::byte> png;
+  const auto append = [](void* all, void* bytes, int count) {
+    const auto* begin = static_cast<const std::byte*>(bytes);
+    static_cast<std::vector<std::byte>*>(all)->insert(static_cast<std::vector<std::byte>*>(all)->end(), begin,
+                                                      begin + count);
+  };
+  if (stbi_write_png_to_func(append, &png, width, height, 4, turned.data(), width * 4) == 0)
+    throw Error("write", file.string() + ": the picture is too large");
+  const std::span<const std::byte> bytes = png;
+  formats::naming_file("write", formats::display_name(file),
+                       [&] { formats::replace_file(file, std::span(&bytes, 1)); });
 }
 
 }  // namespace wide::gui

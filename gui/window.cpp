@@ -123,8 +123,12 @@ WindowEnd take_picture(GLFWwindow* window, Workbench& bench, const WindowOptions
   for (const auto& notice : bench.notices.shown()) {
     if (notice.level == Level::kError) return {.exit_code = 2, .error = notice.title + ": " + notice.text};
   }
-  const auto problem = target.write(options.screenshot);
-  return {.exit_code = problem.empty() ? 0 : 2, .error = problem};
+  try {
+    target.write(options.screenshot);
+  } catch (const Error& fault) {
+    return {.exit_code = 2, .error = fault.what()};
+  }
+  return {};
 }
 
 void interact(GLFWwindow* window, Workbench& bench, Loop& loop) {

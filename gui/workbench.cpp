@@ -192,6 +192,7 @@ void Workbench::frame(double now) {
     ImGui::End();
   }
   files.draw(seen);
+  save.draw(seen);
   palette.draw(seen);
   settings_dialog.draw(*this, seen);
   draw_help(seen);

@@ -12,6 +12,7 @@
 #include "app/window.h"
 #include "gui/file_dialog.h"
 #include "gui/palette.h"
+#include "gui/save_dialog.h"
 #include "gui/session.h"
 #include "gui/settings.h"
 #include "gui/settings_dialog.h"
@@ -93,6 +94,7 @@ class Workbench {
   Selection selection;
   Session session;
   FileDialog files;
+  SaveDialog save;
   std::shared_ptr<ResultsPanels> results;   ///< state of sweep, profile and history
   std::shared_ptr<GraphPanel> graph_panel;  ///< and of the graph
   Palette palette;

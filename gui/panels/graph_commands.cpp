@@ -136,10 +136,11 @@ void add_commands(GraphPanel& panel, Workbench& bench) {
                       .title = "Export the graph as PNG…",
                       .icon = icon::kExport,
                       .run =
-                          [&panel](const std::string& path) {
+                          [&panel, &bench](const std::string& path) {
                             panel.text = false;
+                            bench.show("graph");
                             if (!path.empty()) return panel.snapshot.want(path);
-                            panel.save.open_here("Where to write it", "graph.png",
+                            bench.save.open_here("Where to write it", "graph.png",
                                                  [&panel](const auto& file) { panel.snapshot.want(file); });
                           },
                       .refuse = no_model});

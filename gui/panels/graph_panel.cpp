@@ -101,7 +101,6 @@ void draw(GraphPanel& panel, Workbench& bench, const Ui& ui) {
                 "file.sample", "Load a sample###sample");
     return;
   }
-  panel.save.draw(ui);
   draw_bar(panel, bench.session, ui);
   if (panel.text) {
     draw_text(panel, *bench.session.model, ui);

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "gui/panels/graph_layout.h"
-#include "gui/panels/shared/save_dialog.h"
 #include "gui/panels/shared/snapshot.h"
 #include "gui/views/graph_marks.h"
 #include "gui/workbench.h"
@@ -26,7 +25,6 @@ struct GraphPanel {
   GraphColour colour = GraphColour::kStrategy;
   BuildWish other;  ///< what was tried and is compared with, where colours say that
 
-  SaveDialog save;
   Snapshot snapshot;
 
   // Made from the above; see draw().

@@ -282,8 +282,11 @@ void draw(GLFWwindow* window) {
   const wide::gui::Offscreen target(width, height);
   wide::gui::clear_picture(width, height, wide::test::bench().theme.panel);
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
-  const auto problem = target.write(wanted_picture);
-  if (!problem.empty()) std::printf("%s\n", problem.c_str());
+  try {
+    target.write(wanted_picture);
+  } catch (const std::exception& fault) {
+    std::printf("%s\n", fault.what());
+  }
   wanted_picture.clear();
 }
 

@@ -261,7 +261,7 @@ void add_exports(const Shared& panel, Workbench& bench) {
                             [panel, &bench, format, ending](const std::string& path) {
                               const auto run = panel->run->run.id;
                               const auto name = "run-" + std::to_string(run) + ending;
-                              panel->save.open(
+                              bench.save.open(
                                   bench.ui(), "Where to write the run", name,
                                   [database = panel->records->database, run, format](const auto& file) {
                                     export_run(database, run, format, file);
@@ -280,7 +280,7 @@ void add_exports(const Shared& panel, Workbench& bench) {
                         .icon = icon::kExport,
                         .run =
                             [panel, &bench, name, text](const std::string& path) {
-                              panel->save.open(
+                              bench.save.open(
                                   bench.ui(), "Where to write it", name,
                                   [written = text(*panel)](const auto& file) { write_file(file, written); },
                                   path);
@@ -334,7 +334,6 @@ void add_plots(const Shared& panel, Workbench& bench) {
               .file = "runs-over-n",
               .svg = [panel] { return over_n_svg(panel->over_n.series, panel->over_n.what); },
               .csv = [panel] { return to_csv(points_table(panel->over_n.series, panel->over_n.what)); },
-              .save = &panel->save,
               .picture = &panel->over_n.picture,
               .refuse = [panel] { return panel->over_n.series.empty() ? "no runs are plotted yet" : ""; }});
   add_plot_exports(
@@ -348,7 +347,6 @@ void add_plots(const Shared& panel, Workbench& bench) {
                                       data.comparison.first + " to " + data.comparison.second);
                   },
               .csv = [panel] { return to_csv(panel->comparisons[panel->comparison].table); },
-              .save = &panel->save,
               .picture = &panel->forest_picture,
               .refuse = [panel] { return panel->comparisons.empty() ? "nothing is compared yet" : ""; }});
   add_plot_exports(
@@ -357,7 +355,6 @@ void add_plots(const Shared& panel, Workbench& bench) {
               .file = "trend",
               .svg = [panel] { return results::history_plot(panel->trend.series[panel->series]); },
               .csv = [panel] { return to_csv(trend_table(panel->trend.series[panel->series])); },
-              .save = &panel->save,
               .picture = &panel->trend_picture,
               .refuse = [panel] { return panel->trend.series.empty() ? "no subject is followed" : ""; }});
 }

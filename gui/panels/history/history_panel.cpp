@@ -171,7 +171,6 @@ void draw(HistoryPanel& panel, Workbench& bench, const Ui& ui) {
   if (!panel.asked || panel.read != panel.records->revision) ui.commands.run("history.refresh");
   if (panel.pinned_of != bench.settings.pinned || panel.pinned_read != panel.records->revision)
     ui.commands.run("history.read_dashboard");
-  panel.save.draw(ui);
   if (!panel.fault.empty()) {
     empty_state(ui, icon::kWarning, "The history cannot be read", panel.fault.c_str(), "history.refresh",
                 "Try again###again");

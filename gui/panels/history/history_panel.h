@@ -8,7 +8,6 @@
 
 #include "gui/panels/shared/over_n_plot.h"
 #include "gui/panels/shared/records.h"
-#include "gui/panels/shared/save_dialog.h"
 #include "gui/panels/shared/snapshot.h"
 #include "gui/panels/shared/table_view.h"
 #include "gui/views/dashboard.h"
@@ -56,7 +55,6 @@ struct HistoryPanel {
   std::optional<HistoryTab> raise;
   bool deleting = false;  ///< the question is to be asked
   std::string replacing;  ///< the baseline of other runs that is to be asked about; empty: none
-  SaveDialog save;
   Snapshot trend_picture, forest_picture;
 };
 

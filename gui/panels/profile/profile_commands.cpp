@@ -178,7 +178,7 @@ void add_exports(const Shared& panel, Workbench& bench) {
                         .icon = icon::kExport,
                         .run =
                             [panel, &bench, name, writer](const std::string& path) {
-                              panel->save.open(bench.ui(), "Where to write it", name, writer(panel), path);
+                              bench.save.open(bench.ui(), "Where to write it", name, writer(panel), path);
                             },
                         .refuse = [panel] { return no_profile(panel); }});
   };
@@ -199,12 +199,15 @@ void add_exports(const Shared& panel, Workbench& bench) {
                       .title = "Export the profile's picture as PNG…",
                       .icon = icon::kExport,
                       .run =
-                          [panel](const std::string& path) {
+                          [panel, &bench](const std::string& path) {
                             if (!path.empty()) return panel->picture.want(path);
-                            panel->save.open_here("Where to write it", "profile.png",
-                                                  [panel](const auto& file) { panel->picture.want(file); });
+                            bench.save.open_here("Where to write it", "profile.png",
+                                                 [panel](const auto& file) { panel->picture.want(file); });
                           },
-                      .refuse = [panel] { return no_profile(panel); }});
+                      .refuse = [panel]() -> std::string {
+                        const std::string reason = no_profile(panel);
+                        return reason.empty() ? panel->picture.refusal() : reason;
+                      }});
 }
 
 }  // namespace

@@ -209,7 +209,6 @@ void draw(ProfilePanel& panel, Workbench& bench, const Ui& ui) {
     settle_bookmarks(panel, bench);
     draw_tabs(panel, ui);
   }
-  panel.save.draw(ui);
 }
 
 }  // namespace wide::gui

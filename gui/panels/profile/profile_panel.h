@@ -13,7 +13,6 @@
 #include "gui/panels/profile/timeline_panel.h"
 #include "gui/panels/shared/choices.h"
 #include "gui/panels/shared/records.h"
-#include "gui/panels/shared/save_dialog.h"
 #include "gui/panels/shared/snapshot.h"
 #include "gui/panels/shared/table_view.h"
 #include "gui/views/profile_data.h"
@@ -53,7 +52,6 @@ struct ProfilePanel {
   std::string chosen_of;                 ///< node and capture that these are of
   ProfileTab shown = ProfileTab::kTimeline;
   std::optional<ProfileTab> raise;  ///< bring it to the front in the next frame
-  SaveDialog save;
   Snapshot picture;
   std::string marked;  ///< fingerprint of the profile whose bookmarks are the timeline's
 };

@@ -13,19 +13,23 @@ namespace {
 constexpr const char* kPicture = "plot.png";
 constexpr const char* kLabel = "\xef\x95\xae  Plot###export_plot";
 
+std::string no_picture(const PlotExport& plot) {
+  const auto reason = plot.refuse ? plot.refuse() : std::string();
+  return reason.empty() ? plot.picture->refusal() : reason;
+}
+
 void add_file(Workbench& bench, const PlotExport& plot, const char* ending, const char* format,
               const std::function<std::string()>& text) {
-  bench.commands.add(
-      {.id = plot.id + "_" + ending,
-       .title = "Export " + plot.what + " as " + format + "…",
-       .icon = icon::kExport,
-       .run =
-           [&bench, save = plot.save, name = plot.file + "." + ending, text](const std::string& path) {
-             save->open(
-                 bench.ui(), "Where to write it", name,
-                 [written = text()](const auto& file) { write_file(file, written); }, path);
-           },
-       .refuse = plot.refuse});
+  bench.commands.add({.id = plot.id + "_" + ending,
+                      .title = "Export " + plot.what + " as " + format + "…",
+                      .icon = icon::kExport,
+                      .run =
+                          [&bench, name = plot.file + "." + ending, text](const std::string& path) {
+                            bench.save.open(
+                                bench.ui(), "Where to write it", name,
+                                [written = text()](const auto& file) { write_file(file, written); }, path);
+                          },
+                      .refuse = plot.refuse});
 }
 
 void add_copy(Workbench& bench, const PlotExport& plot, const char* ending, const char* format,
@@ -61,8 +65,8 @@ void add_copy_picture(Workbench& bench, const PlotExport& plot) {
                                           [&bench, what, folder] { copy_from(bench, what, folder); });
                           },
                       .refuse =
-                          [refuse = plot.refuse] {
-                            const auto reason = refuse ? refuse() : std::string();
+                          [plot] {
+                            const auto reason = no_picture(plot);
                             return reason.empty() ? cannot_copy_pictures() : reason;
                           }});
 }
@@ -76,11 +80,12 @@ void add_plot_exports(Workbench& bench, const PlotExport& plot) {
        .title = "Export " + plot.what + " as PNG…",
        .icon = icon::kExport,
        .run =
-           [picture = plot.picture, save = plot.save, name = plot.file + ".png"](const std::string& path) {
+           [&bench, picture = plot.picture, name = plot.file + ".png"](const std::string& path) {
              if (!path.empty()) return picture->want(path);
-             save->open_here("Where to write it", name, [picture](const auto& file) { picture->want(file); });
+             bench.save.open_here("Where to write it", name,
+                                  [picture](const auto& file) { picture->want(file); });
            },
-       .refuse = plot.refuse});
+       .refuse = [plot] { return no_picture(plot); }});
   add_file(bench, plot, "csv", "CSV", plot.csv);
   add_copy(bench, plot, "svg", "SVG", plot.svg);
   add_copy(bench, plot, "csv", "CSV", plot.csv);

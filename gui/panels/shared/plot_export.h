@@ -4,7 +4,6 @@
 #include <functional>
 #include <string>
 
-#include "gui/panels/shared/save_dialog.h"
 #include "gui/panels/shared/snapshot.h"
 #include "gui/workbench.h"
 
@@ -15,7 +14,6 @@ struct PlotExport {
   std::string what;  ///< "the plot over N"
   std::string file;  ///< proposed name without ending: "over-n"
   std::function<std::string()> svg, csv;
-  SaveDialog* save;
   Snapshot* picture;
   std::function<std::string()> refuse;  ///< why there is nothing to export; empty text: there is
 };

@@ -132,7 +132,7 @@ void add_exports(const Shared& panel, Workbench& bench) {
                         .icon = icon::kExport,
                         .run =
                             [panel, &bench, name, write](const std::string& path) {
-                              panel->save.open(bench.ui(), "Where to write it", name, write(*panel), path);
+                              bench.save.open(bench.ui(), "Where to write it", name, write(*panel), path);
                             },
                         .refuse = [panel] { return nothing_measured(panel); }});
   };
@@ -149,7 +149,6 @@ void add_exports(const Shared& panel, Workbench& bench) {
                     .file = "over-n",
                     .svg = [panel] { return over_n_svg(panel->plot.series, panel->plot.what); },
                     .csv = [panel] { return to_csv(points_table(panel->plot.series, panel->plot.what)); },
-                    .save = &panel->save,
                     .picture = &panel->plot.picture,
                     .refuse = [panel] { return nothing_measured(panel); }});
 }

@@ -180,7 +180,6 @@ void draw(SweepPanel& panel, Workbench& bench, const Ui& ui) {
     if (!panel.plot.series.empty()) draw_over_n(panel.plot, ui, std::max(10 * em(), 0.52F * room));
     draw_cases(panel, ui);
   }
-  panel.save.draw(ui);
 }
 
 }  // namespace wide::gui

@@ -9,7 +9,6 @@
 #include "gui/panels/shared/choices.h"
 #include "gui/panels/shared/over_n_plot.h"
 #include "gui/panels/shared/records.h"
-#include "gui/panels/shared/save_dialog.h"
 #include "gui/panels/shared/table_view.h"
 #include "gui/views/history_data.h"
 #include "gui/views/sweep_form.h"
@@ -55,7 +54,6 @@ struct SweepPanel {
   std::uint64_t reading = 0;     ///< the job that reads a run of it; 0: none did
   std::uint64_t looked = 0;      ///< revision of the records by which the run that is shown was still there
   TableView view;
-  SaveDialog save;
 };
 
 void draw(SweepPanel& panel, Workbench& bench, const Ui& ui);

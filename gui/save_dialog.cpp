@@ -1,4 +1,4 @@
-#include "gui/panels/shared/save_dialog.h"
+#include "gui/save_dialog.h"
 
 #include <imgui_stdlib.h>
 
