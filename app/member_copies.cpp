@@ -30,10 +30,14 @@ Member copy_of(const Member& member, std::int64_t which, const std::set<std::str
 
 }  // namespace
 
-std::vector<Member> copies_of(const Graph& graph, const Member& member, std::int64_t count) {
+std::vector<Member> copies_of(const Graph& graph, const Member& member, std::int64_t count,
+                              const std::function<void()>& before_each) {
   const auto trained = trained_tensors(graph);
   std::vector<Member> members;
-  for (std::int64_t i = 0; i < count; ++i) members.push_back(copy_of(member, i, trained));
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (before_each) before_each();
+    members.push_back(copy_of(member, i, trained));
+  }
   return members;
 }
 

@@ -90,6 +90,7 @@ class ModelBench final : public gui::Bench {
     const Asking asking(*this, progress);
     Open open{.source = source};
     progress(0.05, "reading " + gui::title(source));
+    const auto go_on = [&progress] { progress.check(); };
     if (source.subject.empty()) {
       const std::vector<std::filesystem::path> models(source.models.begin(), source.models.end());
       const std::vector<std::filesystem::path> weights(source.weights.begin(), source.weights.end());
@@ -103,7 +104,7 @@ class ModelBench final : public gui::Bench {
       }
       auto loaded = load(models, weights);
       if (loaded.members.size() == 1 && weights.empty()) {
-        loaded.members = copies_of(loaded.graph, loaded.members[0], source.copies);
+        loaded.members = copies_of(loaded.graph, loaded.members[0], source.copies, go_on);
       }
       open.graph = std::move(loaded.graph);
       open.members = std::move(loaded.members);
@@ -111,8 +112,8 @@ class ModelBench final : public gui::Bench {
     } else {
       const auto architecture = zoo::build(source.subject, sizes_of(source.subject));
       open.graph = architecture.graph;
-      open.members = zoo::make_members(architecture, source.copies, 0, at::kFloat);
-      open.inputs = zoo::make_inputs(architecture, source.copies, 0, at::kFloat);
+      open.members = zoo::make_members(architecture, source.copies, 0, at::kFloat, go_on);
+      open.inputs = zoo::make_inputs(architecture, source.copies, 0, at::kFloat, go_on);
     }
     return built(std::move(open), wish, progress);
   }

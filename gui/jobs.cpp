@@ -93,6 +93,18 @@ void Jobs::cancel_all() {
   changed_.notify_all();
 }
 
+bool Jobs::end(std::chrono::milliseconds patience) {
+  cancel_all();
+  std::unique_lock lock(mutex_);
+  const auto runs = [&](bool engine) {
+    return std::ranges::any_of(jobs_, [&](const auto& job) {
+      return job->state <= JobState::kRunning && (job->lane == Lane::kEngine) == engine;
+    });
+  };
+  changed_.wait(lock, [&] { return !runs(false); });
+  return changed_.wait_for(lock, patience, [&] { return !runs(true); });
+}
+
 // The lane's oldest waiting job, where another lane does not forbid it. Waits for one; null when closing.
 std::shared_ptr<Jobs::Job> Jobs::next(Lane lane) {
   std::unique_lock lock(mutex_);

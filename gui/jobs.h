@@ -78,6 +78,9 @@ class Jobs {
   std::uint64_t start(Lane lane, std::string title, JobWork work);
   void cancel(std::uint64_t id);
   void cancel_all();
+  /// Cancels all and waits for them, but for those of the engine no longer than `patience`: between two steps
+  /// of a large model they may go on for long. True where none is left.
+  bool end(std::chrono::milliseconds patience);
 
   /// Window's thread: does what jobs have queued. True when something was.
   bool pump();

@@ -153,7 +153,7 @@ void faint_text(const Ui& ui, std::string_view text) {
 void right_text(std::string_view text) {
   const float width = ImGui::CalcTextSize(text.data(), text.data() + text.size()).x;
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + std::max(0.0F, ImGui::GetContentRegionAvail().x - width));
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  fitted_text(text);  // a number without its last digits would be another one
 }
 
 void table_heading(const char* title, bool number) {

@@ -122,7 +122,7 @@ Argument ints(std::initializer_list<std::int64_t> values) {
 }
 
 std::vector<Member> make_members(const Architecture& architecture, std::int64_t n, std::uint64_t seed,
-                                 at::ScalarType dtype) {
+                                 at::ScalarType dtype, const BeforeEach& before_each) {
   std::map<std::string, at::Tensor> shared;
   auto common = at::detail::createCPUGenerator(seed * 1'000'003 - 1);
   for (const auto& [fqn, recipe] : architecture.weights) {
@@ -130,6 +130,7 @@ std::vector<Member> make_members(const Architecture& architecture, std::int64_t 
   }
   std::vector<Member> members;
   for (std::int64_t i = 0; i < n; ++i) {
+    if (before_each) before_each();
     auto generator = at::detail::createCPUGenerator(seed * 1'000'003 + static_cast<std::uint64_t>(2 * i));
     Member member{"seed" + std::to_string(i), shared};
     for (const auto& [fqn, recipe] : architecture.weights) {
@@ -141,12 +142,13 @@ std::vector<Member> make_members(const Architecture& architecture, std::int64_t 
 }
 
 std::vector<ModelInput> make_inputs(const Architecture& architecture, std::int64_t n, std::uint64_t seed,
-                                    at::ScalarType dtype) {
+                                    at::ScalarType dtype, const BeforeEach& before_each) {
   std::vector<ModelInput> inputs;
   for (std::size_t k = 0; k < architecture.inputs.size(); ++k) {
     std::vector<at::Tensor> tensors;
     const bool shared = architecture.inputs[k].shared;
     for (std::int64_t i = 0; i < (shared ? 1 : n); ++i) {
+      if (before_each) before_each();
       auto generator =
           at::detail::createCPUGenerator(seed * 1'000'003 + static_cast<std::uint64_t>(2 * i + 1) + 7919 * k);
       tensors.push_back(draw(architecture.inputs[k], dtype, generator));

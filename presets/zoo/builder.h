@@ -3,6 +3,7 @@
 // tensors.
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <string>
@@ -71,11 +72,14 @@ inline Argument ref(ValueId id) {
 }
 Argument ints(std::initializer_list<std::int64_t> values);
 
+/// Called before each of many things that are made; what it throws ends that.
+using BeforeEach = std::function<void()>;
+
 /// `n` members with distinct weights but where the recipe says shared, reproducible from `seed`.
 std::vector<Member> make_members(const Architecture& architecture, std::int64_t n, std::uint64_t seed,
-                                 at::ScalarType dtype);
+                                 at::ScalarType dtype, const BeforeEach& before_each = {});
 /// Inputs for `n` members, distinct but where the recipe says shared.
 std::vector<ModelInput> make_inputs(const Architecture& architecture, std::int64_t n, std::uint64_t seed,
-                                    at::ScalarType dtype);
+                                    at::ScalarType dtype, const BeforeEach& before_each = {});
 
 }  // namespace wide::zoo

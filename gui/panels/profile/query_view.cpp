@@ -16,10 +16,15 @@ namespace {
 
 using Shared = std::shared_ptr<ProfilePanel>;
 
+// Nothing where it would not be shown as it is: infinities, and whole numbers that are larger than every
+// double holds.
 std::optional<double> number_in(const std::string& text) {
+  constexpr double kMostWhole = 9007199254740992;  // 2^53
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  const bool whole = text.find_first_of(".e") == std::string::npos;
+  if (whole && std::abs(value) >= kMostWhole) return std::nullopt;
   return value;
 }
 
@@ -90,7 +95,7 @@ void ask(const Shared& panel, Workbench& bench) {
           return [panel, data, filled, table, more = answer.more] {
             if (panel->data != data) return;  // another trace was opened
             panel->query.events = filled, panel->query.answer = table, panel->query.more = more;
-            panel->query.view = {};
+            panel->query.view = {.refit = true};
           };
         } catch (const Error& error) {
           if (error.stage() != "sql") throw;
