@@ -37,6 +37,9 @@ auto with_errors(const char* stage, Body body) {
   } catch (const c10::Error& error) {
     if (wide::is_out_of_memory(error)) throw std::bad_alloc();
     throw Error(stage, wide::first_line(error));
+  } catch (const std::exception& error) {
+    if (!wide::is_plain(error)) throw;
+    throw Error(stage, one_line(error.what()));
   }
 }
 

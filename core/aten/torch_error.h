@@ -3,8 +3,11 @@
 
 #include <c10/util/Exception.h>
 
+#include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
+#include <typeinfo>
 
 #include "formats/error.h"
 
@@ -24,6 +27,13 @@ inline bool is_out_of_memory(const c10::Error& error) {
          message.find("can't allocate memory") != std::string::npos;
 }
 
+/// What libtorch threw in another way than by c10::Error: a number that does not fit its type
+/// (std::runtime_error itself), a size that is none. Not what is derived from it, which is somebody else's.
+inline bool is_plain(const std::exception& error) {
+  return typeid(error) == typeid(std::runtime_error) || typeid(error) == typeid(std::length_error) ||
+         typeid(error) == typeid(std::out_of_range) || typeid(error) == typeid(std::invalid_argument);
+}
+
 /// Runs `body`; a c10::Error becomes wide::Error(stage, where() + ": " + message). Running out of memory
 /// stays std::bad_alloc-like: the allocator's message is kept and std::bad_alloc is thrown.
 template <typename Where, typename Body>
@@ -33,6 +43,9 @@ void with_torch_errors(const char* stage, Where where, Body body) {
   } catch (const c10::Error& error) {
     if (is_out_of_memory(error)) throw std::bad_alloc();
     throw Error(stage, where() + ": " + first_line(error));
+  } catch (const std::exception& error) {
+    if (!is_plain(error)) throw;
+    throw Error(stage, where() + ": " + error.what());
   }
 }
 

@@ -225,6 +225,7 @@ PreparedCall::PreparedCall(const Node& node) {
   }
   op_ = find_operator(node.op);
   if (!op_) throw Error("capture", node.op + ": unknown operator, no library registers it");
+  check_ = argument_check(node.op);
   const auto& schema = op_->schema().arguments();
   if (node.arguments.size() != schema.size()) {
     throw Error("capture", node.op + ": " + std::to_string(node.arguments.size()) +
@@ -279,6 +280,7 @@ void PreparedCall::run(std::span<const c10::IValue> operands, std::vector<c10::I
     results.push_back(run_scalar_op(scalar_op_, stack));
     return;
   }
+  if (check_ != nullptr) check_(stack);
   op_->callBoxed(&stack);
   for (auto& value : stack) spread(std::move(value), results);
 }

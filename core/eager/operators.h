@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/eager/argument_checks.h"
 #include "core/ir/graph.h"
 
 namespace wide {
@@ -65,6 +66,7 @@ class PreparedCall {
     std::vector<c10::IValue> constants;
   };
   std::optional<c10::OperatorHandle> op_;
+  ArgumentCheck check_ = nullptr;
   std::shared_ptr<const HigherOrderCall> higher_order_;
   std::string scalar_op_;
   std::vector<c10::IValue> stack_;

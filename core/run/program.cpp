@@ -364,9 +364,11 @@ std::vector<WideTensor> Program::run(std::span<const WideTensor> inputs) const {
         [&] {
           try {
             instruction.kernel(operands, results);
-          } catch (const c10::Error& error) {
+          } catch (const std::exception& error) {
+            const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
+            const bool is_fault = of_torch ? !is_out_of_memory(*of_torch) : is_plain(error);
             const bool are_there = std::ranges::all_of(operands, &at::Tensor::defined);  // none was packed
-            if (instruction.call && are_there && !is_out_of_memory(error))
+            if (instruction.call && are_there && is_fault)
               find_member_fault(*instruction.call, instruction.layouts, operands, instruction.where);
             throw;
           }
