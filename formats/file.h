@@ -43,8 +43,8 @@ void refuse_database(const std::filesystem::path& path);
 /// Replaces `path` by `parts` in a row: a temporary beside it, synced, then renamed; the folder is synced
 /// too. On any failure the temporary is removed, `path` is as before, and Fault is thrown; also a process
 /// that is killed leaves none, where the file system has files without a name. Rights are those of the file
-/// that is replaced. A device or a pipe is written to instead; a link stays, and what it leads to is replaced.
-/// Standard output and databases are refused.
+/// that is replaced. A device or a pipe is written to instead; a link stays, and what it leads to is
+/// replaced. Standard output and databases are refused.
 void replace_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> parts);
 
 }  // namespace wide::formats

@@ -15,6 +15,7 @@
 #include "gui/paths.h"
 #include "gui/workbench.h"
 #include "processes/process.h"
+#include "results/counted.h"
 
 namespace wide::gui {
 namespace {
@@ -224,7 +225,7 @@ void Workbench::open_source(const ModelSource& source, const BuildWish& wish) {
                  for (const auto& warning : model->warnings)
                    notices.post(Level::kWarning, "While opening " + model->name, warning);
                  notices.log(Level::kInfo, "opened " + model->name + " with " +
-                                               std::to_string(model->members.size()) + " members");
+                                               results::counted(model->members.size(), "member"));
                  settings.remember(model->source);
                  if (settings_changed) settings_changed();
                  show_model(model);
@@ -273,9 +274,10 @@ void Workbench::prove() {
                  }
                  double worst = 0;
                  for (const auto& member : proof.members) worst = std::max(worst, member.max_abs);
+                 for (const auto& check : proof.checks) worst = std::max(worst, check.max_abs);
                  char number[32];
                  std::snprintf(number, sizeof number, "%.2e", worst);
-                 const auto text = std::to_string(proof.members.size()) + " members, max error " + number;
+                 const auto text = results::counted(proof.members.size(), "member") + ", max error " + number;
                  if (proof.passed && !proof.notes.empty()) {
                    notices.post(Level::kWarning, "Validated " + name + ", but not whole",
                                 proof.notes.front());

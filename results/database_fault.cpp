@@ -53,7 +53,8 @@ std::string explain(const fs::path& path, const SQLite::Exception& error) {
     case SQLITE_CANTOPEN:
       return file + "cannot be opened or created here; check folder and permissions, or choose another --db";
     case SQLITE_NOTADB:
-      return file + "this is no SQLite database; choose another --db";
+      return best_backup(path).empty() ? file + "this is no SQLite database; choose another --db"
+                                       : damaged(path, "this is no SQLite database");
     case SQLITE_CORRUPT:
       return damaged(path, error.what());
     case SQLITE_BUSY:

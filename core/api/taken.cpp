@@ -1,22 +1,11 @@
 #include "core/api/taken.h"
 
 #include <ATen/ATen.h>
-#include <ATen/EmptyTensor.h>
 
+#include "core/api/values.h"
 #include "formats/error.h"
 
 namespace widebench {
-
-namespace {
-
-// As FullyShardedDataParallel leaves them between passes.
-bool lacks_memory(const at::Tensor& tensor) {
-  return tensor.storage().nbytes() < at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(),
-                                                                      tensor.element_size(),
-                                                                      tensor.storage_offset());
-}
-
-}  // namespace
 
 void take(Taken& taken, const wide::Graph& graph, const std::set<std::string>& known,
           const std::map<std::string, at::Tensor>& file, const MemberWeights& given) {

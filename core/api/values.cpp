@@ -1,6 +1,7 @@
 #include "core/api/values.h"
 
 #include <ATen/ATen.h>
+#include <ATen/EmptyTensor.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/util/Exception.h>
 
@@ -147,6 +148,12 @@ Proof proof_of(const wide::Proof& proof) {
   return values;
 }
 
+bool lacks_memory(const at::Tensor& tensor) {
+  return tensor.storage().nbytes() < at::detail::computeStorageNbytes(tensor.sizes(), tensor.strides(),
+                                                                      tensor.element_size(),
+                                                                      tensor.storage_offset());
+}
+
 std::vector<wide::ModelInput> inputs_of(std::span<const Input> given) {
   std::vector<wide::ModelInput> inputs;
   inputs.reserve(given.size());
@@ -157,6 +164,9 @@ std::vector<wide::ModelInput> inputs_of(std::span<const Input> given) {
     if (tensor.layout() != at::kStrided || tensor.is_nested() || tensor.is_quantized())
       throw wide::Error("run", "input." + std::to_string(inputs.size()) +
                                    " is sparse, nested or quantized; give a dense tensor");
+    if (tensor.is_meta() || (!tensor._is_zerotensor() && lacks_memory(tensor)))
+      throw wide::Error(
+          "run", "input." + std::to_string(inputs.size()) + " has no memory; give a tensor with numbers");
     if (input.mapped && tensor.dim() == 0)
       throw wide::Error("run", "input." + std::to_string(inputs.size()) + " has no axis of members");
     inputs.push_back({tensor.resolve_conj().resolve_neg(), input.mapped});  // kernels read the memory

@@ -49,7 +49,10 @@ Plan plan_of(const wide::Build& build, std::int64_t members);
 Report report_of(const wide::Build& build, const wide::WideModel& model);
 Proof proof_of(const wide::Proof& proof);
 
-/// Throws wide::Error ("run") where one is no tensor, or lacks the axis of members.
+/// Its memory was given back, as FullyShardedDataParallel does between passes.
+bool lacks_memory(const at::Tensor& tensor);
+
+/// Throws wide::Error ("run") where one is no tensor, has no memory, or lacks the axis of members.
 std::vector<wide::ModelInput> inputs_of(std::span<const Input> given);
 /// The same memory as a tensor that autograd may save: passes run in inference mode. Conjugation and negation
 /// that were put off are carried out, since they are no part of the memory.

@@ -57,8 +57,9 @@ bool writes_by_strides(const Graph& graph) {
   for (const auto& input : graph.inputs)
     if (input.kind != InputKind::kUser) written.erase(input.value);
   return std::ranges::any_of(graph.nodes, [&](const Node& node) {
-    return is_no_plain_view(node.op) && !node.arguments.empty() && node.arguments[0].ref() &&
-           written.contains(owner(node.arguments[0].ref()->id));
+    // A view may be one that the module, asked again, would not take of what lies otherwise.
+    return (is_no_plain_view(node.op) || node.op == "aten.view.default") && !node.arguments.empty() &&
+           node.arguments[0].ref() && written.contains(owner(node.arguments[0].ref()->id));
   });
 }
 

@@ -94,9 +94,13 @@ void draw_checks(const ProofView& proof, const Ui& ui) {
 }  // namespace
 
 void draw_proof(const ProofView& proof, const Ui& ui) {
-  badge(ui, proof.passed ? Level::kInfo : Level::kError,
-        proof.passed ? "every member computes what it computes alone"
-                     : "wrong numbers: some member differs from its own run");
+  if (!proof.passed) {
+    badge(ui, Level::kError, "wrong numbers: some member differs from its own run");
+  } else if (proof.notes.empty()) {
+    badge(ui, Level::kInfo, "every member computes what it computes alone");
+  } else {
+    badge(ui, Level::kWarning, "no member differs from its own run, but not all could be looked at");
+  }
   for (const auto& note : proof.notes) faint_text(ui, note);
   const float room = ImGui::GetContentRegionAvail().x;
   const MemberColumns columns{room > 24 * em(), room > 36 * em()};

@@ -94,7 +94,11 @@ Offers offers_of(const ModelView& built, const ModelView& planned) {
 ProfileData read_profile(const std::filesystem::path& file, const std::string& report, const Step& step,
                          const Offers& offers) {
   step(0, "reading the trace");
-  auto data = make_profile(profiler::read_chrome_file(file), report, step, offers);
+  auto traces = profiler::read_chrome_file(file);
+  const auto is_empty = [](const Trace& trace) { return trace.slices.size() == 0; };
+  if (std::ranges::all_of(traces, is_empty))
+    throw Error("trace", formats::display_name(file) + ": the trace has no events; capture it again");
+  auto data = make_profile(std::move(traces), report, step, offers);
   data.file = file;
   return data;
 }

@@ -10,6 +10,7 @@ import warnings
 from typing import NamedTuple
 
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from ._arguments import children
@@ -74,10 +75,40 @@ def export(module, args, kwargs, dynamic_shapes, place):
     return _exports.run(trace)
 
 
+class _Contiguous(TorchFunctionMode):
+    """Counts calls of contiguous() that give the tensor itself, of which torch.export leaves no trace; `kept`: leaves one.
+
+    In a call whose input has other strides they are copies, which matters where either tensor is then written.
+    """
+
+    def __init__(self, kept):
+        super().__init__()
+        self.kept, self.calls = kept, 0
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func is torch.Tensor.contiguous and args[0].is_contiguous(**kwargs):
+            self.calls += 1
+            if self.kept:
+                return torch.ops.aten.contiguous.default(args[0].view_as(args[0]), **kwargs)
+        return func(*args, **kwargs)
+
+
+def _traced(module, args, kwargs, dynamic_shapes):
+    def trace(kept=False):
+        with _Contiguous(kept) as seen:
+            return torch.export.export(module, args, kwargs or None, dynamic_shapes=dynamic_shapes, strict=False), seen.calls
+
+    program, calls = trace()
+    if calls and any(getattr(node.target, "_schema", None) and node.target._schema.is_mutable for node in program.graph.nodes):
+        program, _ = trace(kept=True)
+    return program
+
+
 def _export(module, args, kwargs, dynamic_shapes, place):
     args, kwargs = _each_its_own(args, kwargs)
     try:
-        program = torch.export.export(module, args, kwargs or None, dynamic_shapes=dynamic_shapes, strict=False)
+        program = _traced(module, args, kwargs, dynamic_shapes)
         if any(getattr(node.target, "__module__", "") == "torch._functorch.predispatch" for node in program.graph.nodes):
             program = program.run_decompositions({})  # a file cannot hold the marks that torch.vmap leaves in 2.11
         names = program.graph_signature.inputs_to_lifted_tensor_constants

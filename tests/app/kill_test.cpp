@@ -305,7 +305,7 @@ TEST_F(Kill, AFileThatMayNotGrowIsAnErrorAndNoSignal) {
   int status = 0;
   ::waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << status;
-  EXPECT_THAT(said, testing::HasSubstr(target + ": cannot write the report (File too large)"));
+  EXPECT_THAT(said, testing::HasSubstr(target + ": cannot be written (File too large)"));
   for (const auto& entry : std::filesystem::directory_iterator(folder_))
     EXPECT_THAT(entry.path().filename().string(), testing::Not(testing::HasSubstr("out.json")));
 }

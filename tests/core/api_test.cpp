@@ -214,6 +214,12 @@ TEST(Api, RefusesWhatDoesNotFit) {
   EXPECT_EQ(stage_of([&] { model.forward(std::array{good, good}); }), "run");
   EXPECT_EQ(stage_of([&] { model.forward(std::array{Input{}}); }), "run");
   EXPECT_EQ(stage_of([&] { model.forward(std::array{Input{at::zeros({}), true}}); }), "run");
+  auto freed = good.tensor.torch().clone();
+  freed.storage().set_nbytes(0);
+  for (const auto& none : {freed, good.tensor.torch().to(at::kMeta)}) {
+    EXPECT_EQ(stage_of([&] { model.forward(std::array{Input{none}}); }), "run");
+    EXPECT_EQ(stage_of([&] { model.run_alone(0, std::array{Input{none}}); }), "run");
+  }
   EXPECT_EQ(stage_of([&] {
               model.forward(std::array{Input{good.tensor.torch().expand({3, -1, -1}), true}});
             }),

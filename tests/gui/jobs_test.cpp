@@ -52,6 +52,20 @@ void progress_and_cancel(ImGuiTestContext* ctx) {
   IM_CHECK(bench().jobs.list().empty());
 }
 
+// The window does not wait for a model that is being read.
+void the_end_does_not_wait_for_the_engine(ImGuiTestContext*) {
+  std::atomic<bool> done = false;
+  gui::Jobs jobs;
+  jobs.start(Lane::kEngine, "Deaf", [&done](const JobContext&) -> Apply {
+    while (!done) nap();
+    return {};
+  });
+  jobs.start(Lane::kFiles, "Hearing", until_cancelled);
+  IM_CHECK(!jobs.end(std::chrono::milliseconds(50)));
+  done = true;
+  IM_CHECK(jobs.end(std::chrono::seconds(60)));
+}
+
 void failures_are_told(ImGuiTestContext* ctx) {
   fresh(ctx);
   bench().jobs.start(Lane::kFiles, "Reading", [](const JobContext&) -> Apply {
@@ -155,6 +169,7 @@ void add_jobs_tests(ImGuiTestEngine* engine) {
   };
   add("progress and cancel", progress_and_cancel);
   add("failures are told", failures_are_told);
+  add("the end does not wait for the engine", the_end_does_not_wait_for_the_engine);
   add("results come on the window's thread", results_come_on_the_windows_thread);
   add("lanes", lanes);
   add("waiting jobs cancel", waiting_jobs_cancel);

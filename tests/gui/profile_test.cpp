@@ -217,6 +217,10 @@ void events_are_asked_in_sql(ImGuiTestContext* ctx) {
   settle(ctx);
   IM_CHECK_STR_EQ((query.answer->cell(0, 0) + " " + query.answer->cell(0, 1)).c_str(), "1e-12 12345678.25");
   IM_CHECK(!query.answer->is_empty(2));
+  bench().commands.run("profile.ask", "SELECT 9007199254740993 AS whole, 1e999 AS most");
+  settle(ctx);
+  IM_CHECK_STR_EQ((query.answer->cell(0, 0) + " " + query.answer->cell(0, 1)).c_str(),
+                  "9007199254740993 Inf");
   bench().commands.run("profile.ask", "SELECT node, count(*) FROM events WHERE node <> '' GROUP BY node");
   settle(ctx);
   IM_CHECK_STR_EQ(query.fault.c_str(), "");

@@ -185,6 +185,49 @@ void results_are_exported(ImGuiTestContext* ctx) {
   IM_CHECK_STR_EQ(clipboard().c_str(), bytes_of(scratch() / "sweep.plot_svg").c_str());
 }
 
+// Not by any way of writing files, and whatever is in front.
+void no_export_replaces_a_history(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  std::filesystem::create_directories(database().parent_path());
+  { const auto made = results::Store::open(database(), results::OpenMode::kReadWrite); }
+  const auto before = bytes_of(database());
+  show(ctx, "sweep");
+  gui::RunData data{.cases = {passed_case(2, 2), passed_case(4, 3)}, .table = gui::sweep_table()};
+  gui::add_cases(data.table, data.cases);
+  gui::show_run(*panels().sweep, std::make_shared<gui::RunData>(std::move(data)));
+  ctx->Yield(3);
+  for (const char* command : {"sweep.export_csv", "sweep.plot_png"}) {
+    bench().notices.post(gui::Level::kInfo, "Next", command);
+    bench().commands.run(command, database().string());
+    settle(ctx);
+    ctx->Yield(6);
+    IM_CHECK(newest_notice().find("SQLite database") != std::string::npos);
+    IM_CHECK(bytes_of(database()) == before);
+  }
+}
+
+void an_export_of_what_is_not_in_view(ImGuiTestContext* ctx) {
+  with_no_results(ctx);
+  show(ctx, "sweep");
+  gui::RunData data{.cases = {passed_case(2, 2)}, .table = gui::sweep_table()};
+  gui::add_cases(data.table, data.cases);
+  gui::show_run(*panels().sweep, std::make_shared<gui::RunData>(std::move(data)));
+  ctx->Yield(3);
+  IM_CHECK_STR_EQ(bench().commands.refusal("sweep.plot_png").c_str(), "");
+  show(ctx, "jobs");
+  show(ctx, "history");
+  show(ctx, "profile");
+  ctx->Yield(4);
+  IM_CHECK(!bench().commands.refusal("sweep.plot_png").empty());
+  const auto file = scratch() / "unseen.csv";
+  bench().commands.run("sweep.export_csv");
+  ctx->Yield(3);
+  ctx->SetRef("//$FOCUSED");
+  ctx->ItemInputValue("##path", file.c_str());
+  settle(ctx);
+  IM_CHECK(std::filesystem::exists(file));
+}
+
 void the_export_dialog_asks(ImGuiTestContext* ctx) {
   with_no_results(ctx);
   show(ctx, "sweep");
@@ -312,6 +355,8 @@ void add_sweep_tests(ImGuiTestEngine* engine) {
   add("a long text", a_long_text_takes_no_more_room_than_others_leave);
   add("results_are_exported", results_are_exported);
   add("the_export_dialog_asks", the_export_dialog_asks);
+  add("no export replaces a history", no_export_replaces_a_history);
+  add("an export of what is not in view", an_export_of_what_is_not_in_view);
   add("a_hundred_thousand_rows", a_hundred_thousand_rows);
   add("runs of other models are not shown", runs_of_other_models_are_not_shown);
   add("a sweep that did not start shows no other", a_sweep_that_did_not_start_shows_no_other);

@@ -10,6 +10,17 @@ from support import torch, widebench
 FAST = "fast"
 
 
+class Scaled(torch.nn.Module):
+    """A function of a product with weights."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.w, self.function = torch.nn.Parameter(torch.randn(4, 6)), function
+
+    def forward(self, x):
+        return self.function(x * self.w)
+
+
 class Calls(unittest.TestCase):
     def test_state_that_is_no_buffer(self):
         """A tensor attribute that the model writes: the next call goes on from there, of every member."""
@@ -76,6 +87,23 @@ class Calls(unittest.TestCase):
                 torch.testing.assert_close([leaf[member] for leaf in pytree.tree_leaves(own)], pytree.tree_leaves(expected[member]))
                 torch.testing.assert_close(wide.state_dict(member), dict(module.state_dict()))
 
+    def test_a_written_view_that_cannot_be(self):
+        """view of what lies otherwise is refused, as the module refuses it."""
+        def viewed(y):
+            y.view(-1).add_(1)
+            return y
+
+        modules = [Scaled(viewed) for _ in range(3)]
+        x, turned = torch.randn(4, 6), torch.randn(6, 4).t()
+        wide = widebench.compile(modules, x, config=FAST)
+        with torch.no_grad():
+            for _ in range(2):
+                torch.testing.assert_close(wide(x), torch.stack([module(x) for module in modules]))
+                with self.assertRaisesRegex(RuntimeError, "view size is not compatible"):
+                    modules[0](turned)
+                with self.assertRaisesRegex(widebench.Error, "view size is not compatible"):
+                    wide(turned)
+
     def test_writes_into_a_view_or_a_copy(self):
         """reshape of what lies otherwise is a copy: what is written there is lost, as it is in the module."""
         def flattened(y):
@@ -90,16 +118,16 @@ class Calls(unittest.TestCase):
             z.add_(1)
             return flat, z
 
-        class Scaled(torch.nn.Module):
-            def __init__(self, function):
-                super().__init__()
-                self.w, self.function = torch.nn.Parameter(torch.randn(4, 6)), function
+        def in_order(y):
+            z = y.contiguous()
+            z.mul_(3)
+            return y, z
 
-            def forward(self, x):
-                return self.function(x * self.w)
+        def rectified(y):
+            return torch.relu_(y.contiguous()) + y
 
         x, turned = torch.randn(4, 6), torch.randn(6, 4).t()
-        for function, example in itertools.product((flattened, read_later), (x, turned)):
+        for function, example in itertools.product((flattened, read_later, in_order, rectified), (x, turned)):
             modules = [Scaled(function) for _ in range(3)]
             with torch.no_grad():
                 shared = widebench.compile(modules, example, config=FAST)

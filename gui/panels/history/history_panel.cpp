@@ -85,7 +85,10 @@ void draw_runs(HistoryPanel& panel, const Ui& ui, float height) {
 // `runs_too`: where there is no room for the runs above the tabs they are a tab of their own.
 void draw_tabs(HistoryPanel& panel, const Ui& ui, bool runs_too) {
   if (!ImGui::BeginTabBar("##tabs", ImGuiTabBarFlags_DrawSelectedOverline)) return;
-  if (runs_too && ImGui::BeginTabItem("Runs")) {
+  const bool now_low =
+      runs_too && !panel.low && !panel.raise && !panel.run;  // else they would be out of sight
+  panel.low = runs_too;
+  if (runs_too && ImGui::BeginTabItem("Runs", nullptr, now_low ? ImGuiTabItemFlags_SetSelected : 0)) {
     draw_runs(panel, ui, 0);
     ImGui::EndTabItem();
   }

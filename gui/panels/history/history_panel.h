@@ -53,6 +53,7 @@ struct HistoryPanel {
   TableView runs, cases, changes;
   std::string tag, note;  ///< as typed
   std::optional<HistoryTab> raise;
+  bool low = false;       ///< there is no room for the runs above the tabs: they are a tab
   bool deleting = false;  ///< the question is to be asked
   std::string replacing;  ///< the baseline of other runs that is to be asked about; empty: none
   Snapshot trend_picture, forest_picture;

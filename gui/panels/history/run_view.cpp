@@ -75,7 +75,9 @@ void draw_names(HistoryPanel& panel, const results::RunSummary* summary, const U
 }  // namespace
 
 void draw_run(HistoryPanel& panel, const Ui& ui) {
-  if (!panel.run) return faint_text(ui, "Click a run above to look at it.");
+  if (!panel.run)
+    return faint_text(ui,
+                      panel.low ? "Click a run in Runs to look at it." : "Click a run above to look at it.");
   const auto& data = *panel.run;
   draw_facts(data.run, ui);
   if (data.run.status != results::RunStatus::kDone) {

@@ -42,7 +42,10 @@ Apply measure(const Sweep& sweep, const Shared& panel, Notices* notices, const J
   ChildTask task{.argv = std::move(words)};
   task.cancelled = [&context] { return context.cancelled(); };
   task.line = [&](const std::string& line) {
+    const bool begins = progress.run == 0;
     if (!take_line(line, progress)) return;
+    if (begins && progress.run > 0)
+      context.post([panel] { ++panel->records->revision; });  // the run's state is another one now
     context.progress(progress.fraction(), progress.text());
     context.post([panel, progress] { panel->progress = progress; });
     if (std::chrono::duration<double>(Clock::now() - last_read).count() < kReadSeconds) return;
@@ -58,7 +61,8 @@ Apply measure(const Sweep& sweep, const Shared& panel, Notices* notices, const J
   said.run = progress.run;
   context.post([panel, run, said, cancelled = end.cancelled] {
     ++panel->records->revision;
-    if (!run && cancelled) panel->asked = false;  // what was measured before is shown again
+    // What the history has, where it has this one no longer, or what was measured before.
+    if (!run && (cancelled || said.run > 0)) panel->asked = false;
     panel->gate = said;
     if (run) show_run(*panel, run);
   });
