@@ -86,12 +86,11 @@ class _Contiguous(TorchFunctionMode):
         self.kept, self.calls = kept, 0
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        if func is torch.Tensor.contiguous and args[0].is_contiguous(**kwargs):
-            self.calls += 1
-            if self.kept:
-                return torch.ops.aten.contiguous.default(args[0].view_as(args[0]), **kwargs)
-        return func(*args, **kwargs)
+        result = func(*args, **(kwargs or {}))
+        if func is not torch.Tensor.contiguous or result is not args[0]:
+            return result
+        self.calls += 1
+        return torch.ops.aten.contiguous.default(result.view_as(result), **(kwargs or {})) if self.kept else result
 
 
 def _traced(module, args, kwargs, dynamic_shapes):
