@@ -35,7 +35,7 @@ std::string display_name(const std::filesystem::path& path) {
   // the line.
   const bool safe =
       std::none_of(text.begin(), text.end(), [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; });
-  return safe ? text : quote(text);
+  return safe && !text.empty() ? text : quote(text);
 }
 
 }  // namespace wide::formats

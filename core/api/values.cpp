@@ -169,6 +169,8 @@ std::vector<wide::ModelInput> inputs_of(std::span<const Input> given) {
           "run", "input." + std::to_string(inputs.size()) + " has no memory; give a tensor with numbers");
     if (input.mapped && tensor.dim() == 0)
       throw wide::Error("run", "input." + std::to_string(inputs.size()) + " has no axis of members");
+    if (input.mapped && tensor.size(0) == 0)
+      throw wide::Error("run", "input." + std::to_string(inputs.size()) + " is given for no member");
     inputs.push_back({tensor.resolve_conj().resolve_neg(), input.mapped});  // kernels read the memory
   }
   return inputs;

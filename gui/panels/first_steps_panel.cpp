@@ -22,7 +22,7 @@ std::vector<GuideStep> steps_of(const FirstStepsPanel& panel, const Workbench& b
   const bool of_it =
       sweep.job != 0 || (open && shows(sweep, session.model->name,
                                        !session.model->source.subject.empty()));  // measured now, or earlier
-  const bool measured = sweep.run && sweep.run->run.id > 0 && of_it;
+  const bool measured = sweep.run && sweep.run->run.id > 0 && of_it && sweep.run->cases.size() > sweep.broken;
   return {
       {"Open a model",
        "An exported model (.pt2) and its checkpoints, a member each: Ctrl+O, or drop them into the window. "

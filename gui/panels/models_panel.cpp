@@ -104,6 +104,7 @@ void draw_open(ModelsPanel& panel, Workbench& bench, const Ui& ui) {
     ImGui::SameLine();
     ImGui::SetNextItemWidth(3.5F * em());
     ImGui::InputScalar("##copies", ImGuiDataType_S64, &panel.copies);
+    if (ImGui::IsItemHovered(ImGuiHoveredFlags_ForTooltip)) tooltip("From 1 to 4096");
     panel.copies = std::clamp<std::int64_t>(panel.copies, 1, 4096);
     same_line_if_fits("Apply");
     ImGui::BeginDisabled(panel.copies == static_cast<std::int64_t>(model.members.size()));

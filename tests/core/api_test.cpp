@@ -214,6 +214,7 @@ TEST(Api, RefusesWhatDoesNotFit) {
   EXPECT_EQ(stage_of([&] { model.forward(std::array{good, good}); }), "run");
   EXPECT_EQ(stage_of([&] { model.forward(std::array{Input{}}); }), "run");
   EXPECT_EQ(stage_of([&] { model.forward(std::array{Input{at::zeros({}), true}}); }), "run");
+  EXPECT_EQ(stage_of([&] { model.forward(std::array{Input{at::zeros({0, 4}), true}}); }), "run");
   auto freed = good.tensor.torch().clone();
   freed.storage().set_nbytes(0);
   for (const auto& none : {freed, good.tensor.torch().to(at::kMeta)}) {
