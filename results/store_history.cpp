@@ -49,15 +49,20 @@ void refuse_if_kept(SQLite::Database& db, const std::filesystem::path& path, std
   SQLite::Statement select(db,
                            "SELECT id, name FROM run LEFT JOIN baseline_run ON run_id = id "
                            "WHERE (id = ?1 OR parent_id = ?1) AND (pinned = 1 OR name IS NOT NULL) ORDER BY "
-                           "name IS NULL, id LIMIT 1");
+                           "name IS NULL, id, name");
   select.bind(1, run);
   if (!select.executeStep()) return;
   const auto kept = select.getColumn(0).getInt64();
   const auto again = kept == run ? "" : ", which measured run " + std::to_string(run) + " again,";
-  const auto why =
-      select.isColumnNull(1)
-          ? std::string(" is pinned; unpin it first")
-          : " stands in the baseline '" + printable(select.getColumn(1).getString()) + "'; unpin that first";
+  std::string names;
+  std::size_t count = 0;
+  do {
+    if (select.getColumn(0).getInt64() != kept || select.isColumnNull(1)) break;
+    names += (names.empty() ? "'" : ", '") + printable(select.getColumn(1).getString()) + "'";
+  } while (++count, select.executeStep());
+  const auto why = count == 0   ? std::string(" is pinned; unpin it first")
+                   : count == 1 ? " stands in the baseline " + names + "; unpin that first"
+                                : " stands in the baselines " + names + "; unpin those first";
   throw Error("runs", path.string() + ": run " + std::to_string(kept) + again + why);
 }
 

@@ -135,6 +135,9 @@ TEST_F(HistoryTest, DeletingTakesAllThatBelongsToARun) {
       "run " + std::to_string(again) + ", which measured run " + std::to_string(run) + " again,";
   const auto refused = [&] { store_.delete_run(run); };  // it would take `again` along
   EXPECT_THAT(refused, ThrowsMessage<Error>(HasSubstr(kept + " stands in the baseline 'b'")));
+  store_.set_baseline("a", {again});
+  EXPECT_THAT(refused, ThrowsMessage<Error>(HasSubstr(kept + " stands in the baselines 'a', 'b'")));
+  store_.remove_baseline("a");
   store_.remove_baseline("b");
   store_.set_pinned(again, true);
   EXPECT_THAT(refused, ThrowsMessage<Error>(HasSubstr(kept + " is pinned")));
