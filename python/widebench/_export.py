@@ -100,7 +100,11 @@ def _traced(module, args, kwargs, dynamic_shapes):
 
     program, calls = trace()
     if calls and any(getattr(node.target, "_schema", None) and node.target._schema.is_mutable for node in program.graph.nodes):
-        program, _ = trace(kept=True)
+        try:
+            program, _ = trace(kept=True)
+        except Exception as error:  # what the first trace left in caches may not bear a second one: then the first it is
+            if _interrupt(error):
+                raise
     return program
 
 
