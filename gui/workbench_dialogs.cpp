@@ -70,8 +70,10 @@ void Workbench::draw_closing() {
   }
   ImGui::SameLine();
   const bool keep = ImGui::Button("Keep working");
-  ImGui::SetItemDefaultFocus();  // what Enter does, for who does not look
-  const bool kept = keep || ImGui::IsKeyPressed(ImGuiKey_Escape) || !open;
+  ImGui::SetItemDefaultFocus();  // what Enter does, for who does not look: ImGui does so after other keys
+                                 // only
+  const bool entered = ImGui::IsKeyPressed(ImGuiKey_Enter) || ImGui::IsKeyPressed(ImGuiKey_KeypadEnter);
+  const bool kept = keep || entered || ImGui::IsKeyPressed(ImGuiKey_Escape) || !open;
   closed_ = closed_ || (!kept && !jobs.busy());  // the work ended by itself: there is nothing left to ask
   if (kept || closed_) {
     closing_ = false;

@@ -289,11 +289,11 @@ void closing_asks(ImGuiTestContext* ctx) {
   ctx->ItemClick("//###closing/Keep working");
   ctx->Yield(3);
   IM_CHECK(!bench().closed() && bench().jobs.busy());
-  for (const bool by_key : {true, false}) {  // as every other dialog
+  for (const auto key : {ImGuiKey_Escape, ImGuiKey_Enter, ImGuiKey_None}) {  // as every other dialog
     bench().ask_to_close();
     ctx->Yield(3);
-    if (by_key) {
-      ctx->KeyPress(ImGuiKey_Escape);
+    if (key != ImGuiKey_None) {
+      ctx->KeyPress(key);
     } else {
       ctx->WindowClose("//###closing");
     }
