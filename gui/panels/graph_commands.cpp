@@ -137,11 +137,13 @@ void add_commands(GraphPanel& panel, Workbench& bench) {
                       .icon = icon::kExport,
                       .run =
                           [&panel, &bench](const std::string& path) {
-                            panel.text = false;
-                            bench.show("graph");
-                            if (!path.empty()) return panel.snapshot.want(path);
-                            bench.save.open_here("Where to write it", "graph.png",
-                                                 [&panel](const auto& file) { panel.snapshot.want(file); });
+                            const auto take = [&panel, &bench](const std::filesystem::path& file) {
+                              panel.text = false;
+                              bench.show("graph");
+                              panel.snapshot.want(file);
+                            };
+                            if (!path.empty()) return take(path);
+                            bench.save.open_here("Where to write it", "graph.png", take);
                           },
                       .refuse = no_model});
   bench.commands.add({.id = "graph.text",

@@ -54,13 +54,15 @@ void progress_and_cancel(ImGuiTestContext* ctx) {
 
 // The window does not wait for a model that is being read.
 void the_end_does_not_wait_for_the_engine(ImGuiTestContext*) {
-  std::atomic<bool> done = false;
+  std::atomic<bool> begun = false, done = false;
   gui::Jobs jobs;
-  jobs.start(Lane::kEngine, "Deaf", [&done](const JobContext&) -> Apply {
+  jobs.start(Lane::kEngine, "Deaf", [&](const JobContext&) -> Apply {
+    begun = true;
     while (!done) nap();
     return {};
   });
   jobs.start(Lane::kFiles, "Hearing", until_cancelled);
+  while (!begun) nap();
   IM_CHECK(!jobs.end(std::chrono::milliseconds(50)));
   done = true;
   IM_CHECK(jobs.end(std::chrono::seconds(60)));

@@ -81,7 +81,7 @@ class Window(unittest.TestCase):
     def test_faults(self):
         for arguments, words in ((("--open", "nowhere"), "there is no panel 'nowhere'"),
                                  (("--window-size", "big"), "WIDTHxHEIGHT"),
-                                 (("--screenshot", "/proc/none.png", "--demo"), "cannot be written")):
+                                 (("--screenshot", "/proc/none.png", "--demo"), "cannot be created")):
             result = self.run_program(*arguments) if "--screenshot" in arguments else self.run_program("--screenshot", "x.png", *arguments)
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertIn(words, result.stderr)

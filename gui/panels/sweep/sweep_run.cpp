@@ -42,10 +42,7 @@ Apply measure(const Sweep& sweep, const Shared& panel, Notices* notices, const J
   ChildTask task{.argv = std::move(words)};
   task.cancelled = [&context] { return context.cancelled(); };
   task.line = [&](const std::string& line) {
-    const bool begins = progress.run == 0;
     if (!take_line(line, progress)) return;
-    if (begins && progress.run > 0)
-      context.post([panel] { ++panel->records->revision; });  // the run's state is another one now
     context.progress(progress.fraction(), progress.text());
     context.post([panel, progress] { panel->progress = progress; });
     if (std::chrono::duration<double>(Clock::now() - last_read).count() < kReadSeconds) return;
