@@ -58,16 +58,16 @@ void write_picture(const std::filesystem::path& file, int x, int y, int width, i
   call<void(int, int, int, int, unsigned, unsigned, void*)>("glReadPixels")(x, y, width, height, kRgba,
                                                                             kBytes, pixels.data());
   for (std::size_t i = 3; i < pixels.size(); i += 4) pixels[i] = 255;
-  for (auto from = pixels.end(), to = turned.begin();
-       from != pixels.begin();) {  // OpenGL's first row is the lowest
+  auto to = turned.begin();
+  for (auto from = pixels.end(); from != pixels.begin();) {  // OpenGL's first row is the lowest
     from -= static_cast<std::ptrdiff_t>(row);
     to = std::copy_n(from, row, to);
   }
   std::vector<std::byte> png;
-  const auto append = [](void* all, void* bytes, int count) {
+  const auto append = [](void* to_all, void* bytes, int count) {
+    auto& all = *static_cast<std::vector<std::byte>*>(to_all);
     const auto* begin = static_cast<const std::byte*>(bytes);
-    static_cast<std::vector<std::byte>*>(all)->insert(static_cast<std::vector<std::byte>*>(all)->end(), begin,
-                                                      begin + count);
+    all.insert(all.end(), begin, begin + count);
   };
   if (stbi_write_png_to_func(append, &png, width, height, 4, turned.data(), width * 4) == 0)
     throw Error("write", file.string() + ": the picture is too large");

@@ -95,7 +95,7 @@ ProfileData read_profile(const std::filesystem::path& file, const std::string& r
                          const Offers& offers) {
   step(0, "reading the trace");
   auto traces = profiler::read_chrome_file(file);
-  const auto is_empty = [](const Trace& trace) { return trace.slices.size() == 0; };
+  const auto is_empty = [](const Trace& trace) { return trace.slices.empty(); };
   if (std::ranges::all_of(traces, is_empty))
     throw Error("trace", formats::display_name(file) + ": the trace has no events; capture it again");
   auto data = make_profile(std::move(traces), report, step, offers);
