@@ -15,7 +15,9 @@ namespace {
 using Results = c10::List<at::Tensor>;  // as torch's operators give them: nothing is copied
 
 at::Tensor with_members(const widebench::Output& output, std::int64_t members) {
-  const at::Tensor& tensor = output.tensor;
+  // What a model hands through may require gradients.
+  const at::Tensor& given = output.tensor;
+  const at::Tensor tensor = given.requires_grad() ? given.detach() : given;
   if (output.mapped) return tensor;
   auto sizes = tensor.sizes().vec();
   sizes.insert(sizes.begin(), members);

@@ -1,4 +1,6 @@
 """What every member of a wide model is held against."""
+import torch
+
 from . import _members
 from ._arguments import parameters_of
 from ._errors import Error, translating
@@ -58,7 +60,8 @@ class Architecture:
             hint = " (one may lack what the other kept from earlier calls)"
         elif own is not None and self.signature is not None:
             hint = f" ({_members.first_difference(self.signature, own)})"
-        trace = export(model, self.args, self.kwargs, self.dynamic_shapes, place)
+        with torch.autocast("cpu", enabled=False):  # as compile() found it
+            trace = export(model, self.args, self.kwargs, self.dynamic_shapes, place)
         other = Program(trace.data, trace.out_spec)
         with translating():
             difference = ops.difference(self.program.data, other.data, name)

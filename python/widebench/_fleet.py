@@ -119,16 +119,20 @@ class Fleet:
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
         """As a part of a module whose ``load_state_dict()`` is called."""
-        known = self.state_dict()
+        known = {name: (len(self), *tensor.shape) for name, tensor in self._with_ties(self._tensors(0, as_loaded=True)).items()
+                 if self._in_state_dict(name)}
         given = {name: state_dict[prefix + name] for name in known if prefix + name in state_dict}
         missing_keys += [prefix + name for name in known if name not in given]
         if strict:
             unexpected_keys += [key for key in state_dict if key.startswith(prefix) and key[len(prefix):] not in known]
         for name, tensor in given.items():
-            if tensor.shape != known[name].shape:
-                error_msgs.append(f"size mismatch for {prefix}{name}: {tuple(tensor.shape)} is given, the wide model has {tuple(known[name].shape)}.")
+            if tensor.shape != known[name]:
+                error_msgs.append(f"size mismatch for {prefix}{name}: {tuple(tensor.shape)} is given, the wide model has {known[name]}.")
         if given and not error_msgs:
-            self.load_state_dict(given, strict=False)
+            try:
+                self.load_state_dict(given, strict=False)
+            except Error as error:
+                error_msgs.append(f"{prefix}: {error}")
 
     @_one_after_the_other
     def load_member(self, member: int | str, state_dict: Mapping[str, torch.Tensor]) -> None:
@@ -221,7 +225,8 @@ class Fleet:
         places = {} if self._skeleton is None else {name: id(tensor) for name, tensor in _members.named_tensors(self._skeleton).items()}
         tied = {places[name]: tensor for name, tensor in state_dict.items() if name in places}
         found = {name: state_dict[name] if name in state_dict else tied.get(places.get(name)) for name in self._weights()}
-        return {name: checked(tensor, torch.Tensor, name, "a tensor").detach().clone() for name, tensor in found.items() if tensor is not None}
+        return {name: checked(tensor, torch.Tensor, name, "a tensor").detach().clone() for name, tensor in found.items()
+                if tensor is not None or name in state_dict}
 
     def _weights(self):
         return self._architecture.weights if self._architecture else self._program.weights

@@ -134,7 +134,7 @@ class Wide(Fleet, torch.nn.Module):
             plain = plain and isinstance(arg, torch.Tensor)
         tensors = args if plain else program.flatten(args, kwargs)
         if self._moves is not None:
-            tensors = [tensor.movedim(move, 0) if move else tensor for tensor, move in zip(tensors, self._moves)]
+            tensors = self._moved(tensors)
         if torch.compiler.is_compiling():
             len(self.names)  # what is compiled for so many members is compiled anew for others
             results = _forward(self._handle, tensors, self._mapped)
@@ -257,9 +257,15 @@ class Wide(Fleet, torch.nn.Module):
                 raise Error("usage", "no example was given when the model was made; give inputs", "inputs")
             return self._example
         tensors = self._program.flatten(args, kwargs)
-        if self._moves is not None:
-            tensors = [tensor.movedim(move, 0) if move else tensor for tensor, move in zip(tensors, self._moves)]
-        return tensors
+        return tensors if self._moves is None else self._moved(tensors)
+
+    def _moved(self, tensors):
+        """Each with its axis of members in front."""
+        for i, (tensor, move) in enumerate(zip(tensors, self._moves)):
+            if not -tensor.dim() <= move < max(tensor.dim(), 1):
+                raise Error("run", f"inputs: input {i} has {tensor.dim()} axes, and in_dims says that axis {move} is that of members; give one "
+                                   "that has it", "inputs")
+        return [tensor.movedim(move, 0) if move else tensor for tensor, move in zip(tensors, self._moves)]
 
     # What it does
 
@@ -269,9 +275,12 @@ class Wide(Fleet, torch.nn.Module):
         A last line says so where other work had the machine while strategies were timed: another plan may be faster then.
         """
         tensors = self._inputs(args, kwargs)
-        self._prepare(tensors)
-        with translating():
-            return ops.plan(self._handle, tensors, self._mapped)
+
+        def text():
+            self._prepare(tensors)
+            with translating():
+                return ops.plan(self._handle, tensors, self._mapped)
+        return self._of_weights_as_they_are(text)
 
     def verify(self, *args: Any, **kwargs: Any) -> Proof:
         """Proves each member against its own separate run, float64, and for cross-talk.
@@ -324,9 +333,12 @@ class Wide(Fleet, torch.nn.Module):
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What runs wide and how, as an `Explanation` with ``text``, ``rows`` and, in a notebook, a table."""
         tensors = self._inputs(args, kwargs)
-        self._prepare(tensors)
-        with translating():
-            return Explanation.of(ops.facts(self._handle, tensors, self._mapped), ops.plan_rows(self._handle, tensors, self._mapped))
+
+        def facts():
+            self._prepare(tensors)
+            with translating():
+                return Explanation.of(ops.facts(self._handle, tensors, self._mapped), ops.plan_rows(self._handle, tensors, self._mapped))
+        return self._of_weights_as_they_are(facts)
 
     def benchmark(self, *args: Any, rivals: Sequence[str] = ("eager",), rounds: int = 30, **kwargs: Any) -> Benchmark:
         """Times wide calls beside honest ways to run the members apart, in rounds, each round in an order drawn anew.
@@ -355,7 +367,7 @@ class Wide(Fleet, torch.nn.Module):
         Written buffers and random streams go on, as in any call.
         """
         tensors = self._inputs(args, kwargs)
-        self._prepare(tensors)
+        self._of_weights_as_they_are(lambda: self._prepare(tensors))
         return profile(self, tensors, whole(passes, 1, "passes"))
 
     def reset(self) -> None:

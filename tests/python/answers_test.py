@@ -222,6 +222,21 @@ class Answers(unittest.TestCase):
         out.add_(1)  # the caller's own
         close(self, wide(X), out - 1)
 
+    def test_what_is_handed_through_requires_no_gradient(self):
+        class Through(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(16, 4)
+
+            def forward(self, x):
+                return self.linear(x), x, x[0]
+
+        for in_dims in (None, 0):
+            wide = widebench.compile([Through() for _ in range(3)], (X,), config=FAST, in_dims=in_dims)
+            x = X if in_dims is None else torch.stack([X, X + 1, X + 2])
+            for out in wide(x.clone().requires_grad_()):
+                self.assertFalse(out.requires_grad)
+
     def test_vmap_within(self):
         class Mapped(torch.nn.Module):
             def __init__(self):

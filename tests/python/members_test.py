@@ -145,6 +145,43 @@ class Members(unittest.TestCase):
             modules[2][0].bias.add_(1)
         close(self, wide(X)[2], modules[2](X))
 
+    def test_state_within_a_module_over_weights_that_were_written(self):
+        modules = nets(3)
+        around = torch.nn.ModuleDict({"first": torch.nn.Linear(2, 2), "wide": widebench.compile(modules, X, config=FAST)})
+        state = around.state_dict()
+        with torch.no_grad():
+            modules[1][0].weight.mul_(2)
+        around.load_state_dict(state)
+        self.assertTrue(torch.equal(around["wide"].state_dict(1)["0.weight"], state["wide.0.weight"][1]))
+        for name in state:
+            state[name] = state[name].double()
+        with self.assertRaisesRegex(RuntimeError, "wide.*float64"):
+            around.load_state_dict(state)
+
+    def test_a_state_dict_with_none(self):
+        wide = widebench.compile(nets(3), X, config=FAST)
+        state = wide.state_dict(0)
+        state["0.weight"] = None
+        for load in (lambda: wide.load_member(0, state), lambda: wide.add(state)):
+            with self.assertRaisesRegex(widebench.Error, "0.weight"):
+                load()
+
+    def test_members_that_are_traced_under_autocast(self):
+        class Listed(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear, self.added = torch.nn.Linear(16, 4), [torch.arange(4.0)]
+
+            def forward(self, x):
+                return self.linear(x) + self.added[0]
+
+        modules = [Listed() for _ in range(3)]
+        wide = widebench.compile(modules[:2], X, config=FAST)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            wide.add(modules[2])
+            wide.refresh()
+        same_as_modules(self, wide, modules, X)
+
     def test_no_conversion_is_left_out_silently(self):
         wide = widebench.compile(nets(3), X, config=FAST)
         before = wide(X)

@@ -256,6 +256,15 @@ class Refusals(unittest.TestCase):
         mapped = widebench.compile(nets(3), X, in_dims=0, config=FAST)
         self.refused("run", ["4 members", "3"], mapped, torch.randn(4, 8, 16))
 
+    def test_inputs_without_the_axis_of_members(self):
+        wide = widebench.compile(nets(3), (X,), config="fast", in_dims=1)
+        for given in (torch.randn(16), torch.tensor(1.0)):
+            for call in (wide, wide.verify, wide.plan, wide.explain, wide.profile):
+                with self.assertRaises(widebench.Error) as caught:
+                    call(given)
+                self.assertEqual(caught.exception.stage, "run")
+                self.assertIn("in_dims", str(caught.exception))
+
     def test_inputs_that_are_not_dense(self):
         wide = widebench.compile(nets(2), X, config=FAST)
         with warnings.catch_warnings():

@@ -32,6 +32,16 @@ class Stale(unittest.TestCase):
             modules[0][0].weight.mul_(2)
         same_as_modules(self, follows, modules, X)
 
+    def test_all_that_builds_takes_changes_in_where_a_call_does(self):
+        for name in ("plan", "explain", "profile", "verify"):
+            modules = nets(3)
+            wide = widebench.compile(modules, X, config=widebench.Config.fast(stale="refresh"))
+            wide.add(nets(4)[3])  # of which there is no build
+            with torch.no_grad():
+                modules[0][0].weight.mul_(2)
+            getattr(wide, name)()
+            self.assertTrue(torch.equal(wide.state_dict(0)["0.weight"], modules[0][0].weight), name)
+
     def test_changes_that_torch_does_not_count_are_noticed(self):
         def fused(modules):
             optimizer = torch.optim.AdamW([p for module in modules for p in module.parameters()], lr=0.1, fused=True)
