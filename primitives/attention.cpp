@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "primitives/heads.h"
 #include "primitives/kernels/attention.h"
 #include "primitives/support.h"
 
@@ -44,36 +45,11 @@ Answer ask_fused(const Call& call) {
   return ask_any(call);
 }
 
-// [N, B…, H, L, E] or shared [B…, H, L, E] as [N·B…, H, L, E]; rank 3 gets a head axis.
-at::Tensor fold(const Call& call, std::size_t index, std::span<const at::Tensor> in) {
-  auto tensor = front_or_none(call, index, in);
-  if (call.operand_at(index)->type.rank() == 3) tensor = tensor.unsqueeze(2);
-  return tensor.flatten(0, tensor.dim() - 4);
-}
-
-// The mask of all members as something that broadcasts to [N·B…, H, L, S].
-at::Tensor fold_mask(const Call& call, std::span<const at::Tensor> in) {
-  const auto operand = call.operand_of(kMask);
-  if (!operand) return {};
-  const auto& mask = call.operands[*operand];
-  const auto& q = call.operand_at(kQ)->type;
-  if (!mask.mapped && mask.type.rank() == 2) return in[*operand];
-  const auto aligned = align_front(front_or_none(call, kMask, in), mask.type, q.rank());
-  std::vector<std::int64_t> shape(q.shape.begin(), q.shape.end() - 2);  // [B…, H]
-  shape.insert(shape.begin(), call.members);
-  if (q.rank() >= 4) shape.back() = aligned.size(-3);  // heads may broadcast
-  shape.push_back(aligned.size(-2));
-  shape.push_back(aligned.size(-1));
-  auto full = aligned.expand(shape);
-  if (q.rank() == 3) full = full.unsqueeze(2);
-  return full.flatten(0, full.dim() - 4);
-}
-
 Kernel prepare(const Call& call, const Offer&) {
   const auto shape = physical_shape(call.results[0], Layout::kFront, call.members);
   const auto scale = call.is_none(kScale) ? std::optional<double>() : call.real(kScale);
   return [call, shape, scale](std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-    const auto mask = fold_mask(call, in);
+    const auto mask = fold_mask(call, kMask, in);
     const auto y =
         at::scaled_dot_product_attention(fold(call, kQ, in), fold(call, kK, in), fold(call, kV, in),
                                          mask.defined() ? std::optional(mask) : std::nullopt, 0.0,
@@ -117,7 +93,7 @@ Kernel prepare_bmm(const Call& call, const Offer& offered) {
       const auto future = at::ones({q.size(-2), k.size(-2)}, q.options().dtype(at::kBool)).triu(1);
       scores = scores.masked_fill(future, -std::numeric_limits<double>::infinity());
     }
-    if (auto mask = fold_mask(call, in); mask.defined()) {
+    if (auto mask = fold_mask(call, kMask, in); mask.defined()) {
       // Added, as ATen adds it: a score of infinity stays one that is not a number.
       constexpr double kNever = -std::numeric_limits<double>::infinity();
       scores =
@@ -156,8 +132,10 @@ Kernel prepare_by_head(const Call& call, const Offer& offered) {
   const kernels::Attention kernel(sizes_of(call), scale_of(call));
   return [call, shape, kernel, fused = prepare(call, offered)](std::span<const at::Tensor> in,
                                                                std::span<at::Tensor> out) {
-    const auto y =
-        kernel.run(fold(call, kQ, in), fold(call, kK, in), fold(call, kV, in), fold_mask(call, in));
+    const auto mask = fold_mask(call, kMask, in);
+    const bool kept = mask.defined() && mask.scalar_type() == at::kBool;
+    const auto y = kernel.run(fold(call, kQ, in), fold(call, kK, in), fold(call, kV, in),
+                              {.added = kept ? at::Tensor() : mask, .kept = kept ? mask : at::Tensor()});
     if (!y) return fused(in, out);
     out[0] = y->reshape(shape);
   };

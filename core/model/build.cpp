@@ -12,6 +12,7 @@
 #include "core/passes/functionalize.h"
 #include "core/passes/fuse.h"
 #include "core/passes/group.h"
+#include "core/passes/join_attention.h"
 #include "core/passes/join_norms.h"
 #include "core/passes/optimize.h"
 #include "core/passes/placement.h"
@@ -67,8 +68,8 @@ Build WideModel::make_build(std::span<const ModelInput> inputs, const std::strin
         if (canonical.inputs[i].value == id && held.constants[i].is_given()) return held.constants[i].range();
       return std::nullopt;
     };
-    auto fused = placed(
-        fuse(join_norms(optimize(canonical, held.states, choice, range), choice), held.states, choice));
+    const auto folded = join_norms(optimize(canonical, held.states, choice, range), choice);
+    auto fused = placed(fuse(join_attention(folded, held.states, choice), held.states, choice));
     return options_.mode == Mode::kEager ? fused : group(fused, held.states, choice);
   });
 

@@ -40,8 +40,9 @@ struct ScoreRow {
   float* scores;
   std::int64_t seen, padded;
   float scale;
-  const float* added;  // null, or one number a key
-  const bool* kept;    // null, or one a key
+  const float* added;         // null, or one number a key
+  const bool *kept, *filled;  // null, or one a key
+  float value;
 };
 
 // Scales and masks the scores and gives the largest, or NaN. The largest whole number is found in vectors
@@ -62,7 +63,14 @@ template <class Mask>
 // sum.
 WIDE_CLONES float exponents(const ScoreRow& row) {
   float most = 0;
-  if (row.added) {
+  if (row.filled && row.added) {
+    most = largest_score(row, [&](float score, std::int64_t i) {
+      const float sum = score + row.added[i];
+      return row.filled[i] ? row.value : sum;
+    });
+  } else if (row.filled) {
+    most = largest_score(row, [&](float score, std::int64_t i) { return row.filled[i] ? row.value : score; });
+  } else if (row.added) {
     most = largest_score(row, [&](float score, std::int64_t i) { return score + row.added[i]; });
   } else if (row.kept) {
     most = largest_score(row,
@@ -161,7 +169,8 @@ struct Attention::Rows {
   float* y;
   std::int64_t y_step;
   const float* added;
-  const bool* kept;
+  std::int64_t added_step;
+  const bool* mask;
   std::int64_t mask_step;
   std::int64_t block;
 };
@@ -207,7 +216,7 @@ void Attention::pack(const float* k, std::int64_t k_step, const float* v, std::i
   pack_rows(v, v_step, sizes_.keys, sizes_.value_width, to.values.data());
 }
 
-bool Attention::attend(const Rows& rows, Scratch& scratch) const {
+bool Attention::attend(const Rows& rows, const Masks& masks, Scratch& scratch) const {
   const auto first = rows.block * block_;
   const bool last = rows.block == blocks_ - 1;
   const auto count = last ? last_block_ : block_;
@@ -225,27 +234,29 @@ bool Attention::attend(const Rows& rows, Scratch& scratch) const {
   const auto padded = std::min(panels * kKeysOfPanel, stride_);
   for (std::int64_t row = 0; row < count; ++row) {
     const auto seen = sizes_.causal ? std::min(sizes_.keys, first + row + 1) : sizes_.keys;
-    const auto offset = row * rows.mask_step;
-    scratch.sums[static_cast<std::size_t>(row)] =
-        exponents({scratch.scores.data() + row * stride_, seen, padded, scale_,
-                   rows.added ? rows.added + offset : nullptr, rows.kept ? rows.kept + offset : nullptr});
+    const auto* mask = rows.mask ? rows.mask + row * rows.mask_step : nullptr;
+    scratch.sums[static_cast<std::size_t>(row)] = exponents(
+        {scratch.scores.data() + row * stride_, seen, padded, scale_,
+         rows.added ? rows.added + row * rows.added_step : nullptr, masks.filled.defined() ? nullptr : mask,
+         masks.filled.defined() ? mask : nullptr, masks.value});
   }
   for (std::int64_t panel = 0; panel < panels; ++panel) {
     const auto key = panel * kKeysOfPanel;
     values_[kind_of(panel) + (panel > 0 ? 4U : 0U)](scratch.values.data() + key * sizes_.value_width,
                                                     scratch.scores.data() + key, scratch.results.data());
   }
+  const float unseen = sizes_.unseen_is_nan ? std::numeric_limits<float>::quiet_NaN() : 0.0F;
   bool finite = true;
   for (std::int64_t row = 0; row < count; ++row) {
     const auto sum = scratch.sums[static_cast<std::size_t>(row)];
     finite &= scale_result(scratch.results.data() + row * sizes_.value_width, rows.y + row * rows.y_step,
-                           sum == 0 ? 0 : 1 / sum, sizes_.value_width);
+                           sum == 0 ? unseen : 1 / sum, sizes_.value_width);
   }
   return finite;
 }
 
 std::optional<at::Tensor> Attention::run(const at::Tensor& q_given, const at::Tensor& k_given,
-                                         const at::Tensor& v_given, const at::Tensor& mask_given) const {
+                                         const at::Tensor& v_given, const Masks& masks) const {
   // Rows may lie apart but not on one another: libxsmm counts their steps as at least their length.
   const auto dense_rows = [](const at::Tensor& tensor) {
     const bool dense = tensor.stride(3) == 1 || tensor.size(3) == 1;
@@ -254,13 +265,13 @@ std::optional<at::Tensor> Attention::run(const at::Tensor& q_given, const at::Te
   };
   const auto q = dense_rows(q_given), k = dense_rows(k_given), v = dense_rows(v_given);
   const auto batch = q.size(0), heads = q.size(1), key_heads = k.size(1), repeats = heads / key_heads;
-  at::Tensor mask;
-  if (mask_given.defined()) {
-    mask = mask_given.scalar_type() == at::kBool ? mask_given : mask_given.to(at::kFloat);
-    mask = mask.expand({batch, heads, sizes_.queries, sizes_.keys});
-    if (mask.stride(3) != 1) mask = mask.contiguous();
-  }
-  const bool kept = mask.defined() && mask.scalar_type() == at::kBool;
+  const auto by_key = [&](const at::Tensor& given) {
+    if (!given.defined()) return given;
+    const auto all = given.expand({batch, heads, sizes_.queries, sizes_.keys});
+    return all.stride(3) == 1 ? all : all.contiguous();
+  };
+  const auto added = by_key(masks.added.defined() ? masks.added.to(at::kFloat) : at::Tensor());
+  const auto mask = by_key(masks.filled.defined() ? masks.filled : masks.kept);
   const auto y = at::empty({batch, sizes_.queries, heads, sizes_.value_width}, q.options()).transpose(1, 2);
   RECORD_FUNCTION("wide::attention", std::vector<c10::IValue>());
   const float *qs = q.const_data_ptr<float>(), *ks = k.const_data_ptr<float>(),
@@ -289,19 +300,22 @@ std::optional<at::Tensor> Attention::run(const at::Tensor& q_given, const at::Te
                 ys + of * y.stride(0) + head * y.stride(1) + row * y.stride(2),
                 y.stride(2),
                 nullptr,
+                0,
                 nullptr,
                 0,
                 block};
-      if (mask.defined()) {
-        const auto at = of * mask.stride(0) + head * mask.stride(1) + row * mask.stride(2);
-        rows.mask_step = mask.stride(2);
-        if (kept) {
-          rows.kept = mask.const_data_ptr<bool>() + at;
-        } else {
-          rows.added = mask.const_data_ptr<float>() + at;
-        }
+      const auto place = [&](const at::Tensor& one) {
+        return of * one.stride(0) + head * one.stride(1) + row * one.stride(2);
+      };
+      if (added.defined()) {
+        rows.added = added.const_data_ptr<float>() + place(added);
+        rows.added_step = added.stride(2);
       }
-      if (!attend(rows, scratch)) finite.store(false, std::memory_order_relaxed);
+      if (mask.defined()) {
+        rows.mask = mask.const_data_ptr<bool>() + place(mask);
+        rows.mask_step = mask.stride(2);
+      }
+      if (!attend(rows, masks, scratch)) finite.store(false, std::memory_order_relaxed);
     }
   });
   if (!finite) return std::nullopt;

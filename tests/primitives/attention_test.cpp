@@ -23,7 +23,8 @@ struct Attended {
 
   std::optional<at::Tensor> ours() const {
     const Attention kernel({q.size(2), k.size(2), q.size(3), v.size(3), causal}, scale);
-    return kernel.run(q, k, v, mask);
+    const bool kept = mask.defined() && mask.scalar_type() == at::kBool;
+    return kernel.run(q, k, v, {.added = kept ? at::Tensor() : mask, .kept = kept ? mask : at::Tensor()});
   }
   at::Tensor exact() const {
     const auto wide = [](const at::Tensor& x) { return x.to(at::kDouble); };
@@ -53,6 +54,32 @@ class AttentionKernel : public testing::Test {
     at::manual_seed(0);
   }
 };
+
+// What is hidden gets a number, beside what is added; who sees nothing sees all alike, or gives NaN.
+TEST_F(AttentionKernel, NumbersInPlaceOfScores) {
+  constexpr float kNothing = -std::numeric_limits<float>::infinity();
+  for (const std::int64_t keys : {7, 64, 81}) {
+    const auto q = heads(2, 3, 70, 9), k = heads(2, 3, keys, 9), v = heads(2, 3, keys, 19);
+    const auto added = at::randn({70, keys});
+    auto hidden = at::rand({2, 1, 70, keys}) > 0.6;
+    hidden.select(3, 0).fill_(false);
+    hidden.select(2, 3).fill_(true);
+    const Attention kernel({70, keys, 9, 19, false, /*unseen_is_nan=*/true}, 0.3);
+    for (const float value : {-1e9F, -2.0F, 0.5F}) {
+      for (const auto& more : {added, at::Tensor()}) {
+        auto scores = at::matmul(q, k.transpose(-2, -1)) * 0.3;
+        if (more.defined()) scores = scores + more;
+        const auto wanted = at::matmul(scores.masked_fill(hidden, value).softmax(-1), v);
+        const auto y = kernel.run(q, k, v, {.added = more, .kept = {}, .filled = hidden, .value = value});
+        ASSERT_TRUE(y.has_value());
+        EXPECT_LT((*y - wanted).abs().max().item<double>(), 4e-6) << value;
+      }
+    }
+    EXPECT_FALSE(kernel.run(q, k, v, {.added = {}, .kept = {}, .filled = hidden, .value = kNothing}));
+    hidden.select(2, 3).select(2, 0).fill_(false);
+    EXPECT_TRUE(kernel.run(q, k, v, {.added = {}, .kept = {}, .filled = hidden, .value = kNothing}));
+  }
+}
 
 TEST_F(AttentionKernel, SizesAroundPanelsAndBlocks) {
   for (const int threads : {1, 2}) {
