@@ -42,6 +42,18 @@ Kernel prepare_activated(const Call& call, const Offer& offer) {
   return activated(activation_in(call.node), prepare(layer, offer));
 }
 
+/// `prepare` of the layer alone with the loop that its kernel ends with; null where `call` has no activation,
+/// or none of our own, which then follows.
+template <Kernel (*prepare)(const Call& call, kernels::RowFunction after)>
+Kernel prepare_ending_in_activation(const Call& call, const Offer&) {
+  const auto* after = activation_in(call.node);
+  const auto own =
+      after && call.results[0].dtype == at::kFloat ? kernels::row_function(after->name) : nullptr;
+  auto layer = call;
+  layer.node = without_activation(layer.node);
+  return activated(own != nullptr ? nullptr : after, prepare(layer, own));
+}
+
 /// What that costs, in nanoseconds: a pass over the result. 0 where `call` has no activation.
 inline double activation_cost(const Call& call) {
   if (!activation_in(call.node)) return 0;

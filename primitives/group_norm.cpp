@@ -1,8 +1,10 @@
 // Wide group_norm: N members with G groups are N·G groups of one norm; the affine part is per channel.
-//   x [B, N·C, …]; weight, bias [N·C]; arguments: x, groups, weight, bias, eps, cudnn
+//   x [B, N·C, …]; weight, bias [N·C]; arguments: x, groups, weight, bias, eps, cudnn; then the name of an
+//   activation, or none
 #include <ATen/ATen.h>
 
 #include "core/aten/dense_copy.h"
+#include "primitives/activated.h"
 #include "primitives/kernels/rows.h"
 #include "primitives/support.h"
 
@@ -17,7 +19,7 @@ Answer ask(const Call& call) {
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
     one.operands[i] = i == *call.operand_of(kX) ? Layout::kPacked : Layout::kFolded;
   }
-  one.cost = kernel_cost(1.5 * total_bytes(call));
+  one.cost = kernel_cost(1.5 * total_bytes(call)) + activation_cost(call);
   return offer(std::move(one));
 }
 
@@ -42,7 +44,7 @@ Answer ask_front(const Call& call) {
   if (!has_one_dtype(call)) return refuse("the weights are of another dtype");
   auto one = uniform_offer(call, Layout::kFront);
   one.operands[*call.operand_of(kX)] = Layout::kFront;
-  one.cost = kernel_cost(2.5 * total_bytes(call)) + kNanosecondsPerCall;
+  one.cost = kernel_cost(2.5 * total_bytes(call)) + kNanosecondsPerCall + activation_cost(call);
   return offer(std::move(one));
 }
 
@@ -86,24 +88,32 @@ Kernel prepare_front(const Call& call, const Offer&) {
 }
 
 // Moments, normalisation and each member's weights in one kernel of our own.
-Kernel prepare_one_pass(const Call& call, const Offer&) {
-  return [groups = call.integer(kGroups), eps = call.real(kEps), call](std::span<const at::Tensor> in,
-                                                                       std::span<at::Tensor> out) {
+Kernel prepare_one_pass(const Call& call, kernels::RowFunction after) {
+  return [groups = call.integer(kGroups), eps = call.real(kEps), call, after](std::span<const at::Tensor> in,
+                                                                              std::span<at::Tensor> out) {
     out[0] = kernels::normalize_groups(front_or_none(call, kX, in), groups, front_or_none(call, kWeight, in),
-                                       front_or_none(call, kBias, in), eps, kernels::Norm::kGroup);
+                                       front_or_none(call, kBias, in), eps, kernels::Norm::kGroup, after);
   };
 }
 
 std::vector<Sample> samples(std::int64_t members) {
   const std::vector<Argument> affine{{ValueRef{0}}, {std::int64_t{2}}, {ValueRef{1}}, {ValueRef{2}}, {1e-5},
                                      {true}};
-  const std::string op = "aten.group_norm.default";
+  const std::string op = "aten.group_norm.default", activated = "wide.group_norm_activation.default";
+  const auto then = [&](const char* activation) {
+    auto all = affine;
+    all.push_back({std::string(activation)});
+    return all;
+  };
   return {
       {"2d", op, affine, {{{5, 6, 4, 3}}, {{6}}, {{6}}}},
       {"no affine", op, {{ValueRef{0}}, {std::int64_t{3}}, {}, {}, {1e-5}, {true}}, {{{5, 6, 4}}}},
       {"shared weights", op, affine, {{{5, 6, 4}}, {{6}, false}, {{6}, false}}},
       {"shared input", op, affine, {{{5, 6, 4}, false}, {{6}}, {{6}}}},
       {"B equals N", op, affine, {{{members, 6, 4}}, {{6}}, {{6}}}},
+      {"then silu", activated, then("silu"), {{{5, 6, 4, 3}}, {{6}}, {{6}}}},
+      {"then relu, shared input", activated, then("relu"), {{{5, 6, 4}, false}, {{6}}, {{6}}}},
+      {"then cos", activated, then("cos"), {{{5, 6, 4}}, {{6}}, {{6}}}},
   };
 }
 
@@ -111,11 +121,11 @@ std::vector<Sample> samples(std::int64_t members) {
 
 Primitive group_norm() {
   return {"group_norm",
-          {"aten.group_norm.default"},
+          {"aten.group_norm.default", "wide.group_norm_activation.default"},
           nullptr,
-          {{"fused", ask, prepare},
-           {"front", ask_front, prepare_front},
-           own_kernel("one_pass", ask_one_pass_norm, prepare_one_pass)},
+          {{"fused", ask, prepare_activated<prepare>},
+           {"front", ask_front, prepare_activated<prepare_front>},
+           own_kernel("one_pass", ask_one_pass_norm, prepare_ending_in_activation<prepare_one_pass>)},
           nullptr,
           samples};
 }

@@ -55,7 +55,8 @@ class Fuser {
     if (!layer || !(may_become(node, with_activation(layer->op)) || runs_one_by_one(*layer, node)))
       return nullptr;
     if (concrete(value(layer->results[0])) != concrete(value(node.results[0]))) return nullptr;
-    return is_linear(*layer) || (is_batched(*layer) && !joins_group(node)) ? layer : nullptr;
+    return is_linear(*layer) || ((is_batched(*layer) || is_norm(*layer)) && !joins_group(node)) ? layer
+                                                                                                : nullptr;
   }
 
   // The user wants the convolution that bears the activation's name member by member.
@@ -71,6 +72,13 @@ class Fuser {
   }
 
   static bool is_linear(const Node& node) { return node.op == "aten.linear.default"; }
+
+  // One that looks at its input alone.
+  static bool is_norm(const Node& node) {
+    if (node.op == "aten.group_norm.default") return true;
+    return node.op == "aten.instance_norm.default" && node.arguments[3].is_none() &&
+           node.arguments[4].is_none();
+  }
 
   // A group will take it along with what comes after it: that saves a pass over the numbers, too.
   bool joins_group(const Node& node) const {

@@ -79,6 +79,8 @@ constexpr std::array kJoined = {
     Joined{"aten.conv_transpose1d.default", "wide.conv_transpose1d_activation.default"},
     Joined{"aten.conv_transpose2d.input", "wide.conv_transpose2d_activation.default"},
     Joined{"aten.conv_transpose3d.input", "wide.conv_transpose3d_activation.default"},
+    Joined{"aten.group_norm.default", "wide.group_norm_activation.default"},
+    Joined{"aten.instance_norm.default", "wide.instance_norm_activation.default"},
 };
 
 // f of `y`, which nobody else holds.
@@ -89,32 +91,44 @@ at::Tensor activated(at::Tensor y, c10::string_view name) {
   return y;
 }
 
-using Bias = std::optional<at::Tensor>;
+using Maybe = std::optional<at::Tensor>;
 
-at::Tensor linear_activation(const at::Tensor& x, const at::Tensor& weight, const Bias& bias,
+at::Tensor linear_activation(const at::Tensor& x, const at::Tensor& weight, const Maybe& bias,
                              c10::string_view name) {
   return activated(at::linear(x, weight, bias), name);
 }
 
 template <auto convolution>
-at::Tensor conv_activation(const at::Tensor& x, const at::Tensor& weight, const Bias& bias,
+at::Tensor conv_activation(const at::Tensor& x, const at::Tensor& weight, const Maybe& bias,
                            at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                            std::int64_t groups, c10::string_view name) {
   return activated(convolution(x, weight, bias, stride, padding, dilation, groups), name);
 }
 
 template <auto convolution>
-at::Tensor conv_transpose_activation(const at::Tensor& x, const at::Tensor& weight, const Bias& bias,
+at::Tensor conv_transpose_activation(const at::Tensor& x, const at::Tensor& weight, const Maybe& bias,
                                      at::IntArrayRef stride, at::IntArrayRef padding,
                                      at::IntArrayRef output_padding, std::int64_t groups,
                                      at::IntArrayRef dilation, c10::string_view name) {
   return activated(convolution(x, weight, bias, stride, padding, output_padding, groups, dilation), name);
 }
 
-using Conv = at::Tensor (*)(const at::Tensor&, const at::Tensor&, const Bias&, at::IntArrayRef,
+using Conv = at::Tensor (*)(const at::Tensor&, const at::Tensor&, const Maybe&, at::IntArrayRef,
                             at::IntArrayRef, at::IntArrayRef, std::int64_t);
-using ConvTranspose = at::Tensor (*)(const at::Tensor&, const at::Tensor&, const Bias&, at::IntArrayRef,
+using ConvTranspose = at::Tensor (*)(const at::Tensor&, const at::Tensor&, const Maybe&, at::IntArrayRef,
                                      at::IntArrayRef, at::IntArrayRef, std::int64_t, at::IntArrayRef);
+
+at::Tensor group_norm_activation(const at::Tensor& x, std::int64_t groups, const Maybe& weight,
+                                 const Maybe& bias, double eps, bool cudnn, c10::string_view name) {
+  return activated(at::group_norm(x, groups, weight, bias, eps, cudnn), name);
+}
+
+at::Tensor instance_norm_activation(const at::Tensor& x, const Maybe& weight, const Maybe& bias,
+                                    const Maybe& mean, const Maybe& variance, bool from_input,
+                                    double momentum, double eps, bool cudnn, c10::string_view name) {
+  return activated(at::instance_norm(x, weight, bias, mean, variance, from_input, momentum, eps, cudnn),
+                   name);
+}
 
 at::Tensor add_matmul(const at::Tensor& c, const at::Tensor& a, const at::Tensor& b, double alpha) {
   return at::add(c, at::matmul(a, b), alpha);
@@ -124,6 +138,14 @@ TORCH_LIBRARY(wide, library) {
   library.def("add_matmul(Tensor c, Tensor a, Tensor b, float alpha) -> Tensor", add_matmul);
   library.def("linear_activation(Tensor x, Tensor weight, Tensor? bias, str activation) -> Tensor",
               linear_activation);
+  library.def(
+      "group_norm_activation(Tensor x, int groups, Tensor? weight, Tensor? bias, float eps, bool cudnn, str "
+      "activation) -> Tensor",
+      group_norm_activation);
+  library.def(
+      "instance_norm_activation(Tensor x, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? variance, bool "
+      "from_input, float momentum, float eps, bool cudnn, str activation) -> Tensor",
+      instance_norm_activation);
   const auto convolution = [&](const std::string& name, const std::string& sizes, auto* function) {
     const auto schema = name +
                         "_activation(Tensor x, Tensor weight, Tensor? bias, int[] stride, int[] padding, " +

@@ -66,8 +66,9 @@ void check_type(const Call& call, std::size_t result, const at::Tensor& tensor, 
 // member alone: what they are given is not looked at, or a view of it fails, or (group norms of channels that
 // lie side by side: the mean of squares less the square of the mean) they are less exact.
 bool reads_in_order(std::string_view op) {
-  constexpr std::array<std::string_view, 4> kThese = {"aten._weight_norm_interface", "aten.isin.",
-                                                      "aten.kron.", "aten.group_norm."};
+  constexpr std::array<std::string_view, 5> kThese = {"aten._weight_norm_interface", "aten.isin.",
+                                                      "aten.kron.", "aten.group_norm.",
+                                                      "wide.group_norm_activation."};
   return std::ranges::any_of(kThese, [&](std::string_view one) { return op.starts_with(one); });
 }
 

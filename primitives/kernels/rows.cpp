@@ -246,6 +246,7 @@ void normalize_all(const at::Tensor& x, const at::Tensor& weight, const at::Tens
 struct Groups {
   std::int64_t members, batch, groups, channels, length;  ///< channels: of one group
   double eps;
+  RowFunction after;  ///< or null
 };
 
 template <typename T, typename Work, bool (*kRun)(const Group<Work>&)>
@@ -270,6 +271,12 @@ void normalize_all_groups(const Groups& about, const at::Tensor& x, const at::Te
     };
     if (!in_work_type<Work>(source + row * size, target + row * size, size, copies, run))
       run_alone(x, y, member, copies.count, row, size, alone);
+    if constexpr (std::is_same_v<T, float>) {
+      for (std::int64_t k = 0; about.after != nullptr && k < copies.count; ++k) {
+        T* const own = target + row * size + k * copies.y_step;
+        about.after(own, own, size);
+      }
+    }
   });
 }
 
@@ -327,14 +334,14 @@ at::Tensor scale_shift(const at::Tensor& given, const at::Tensor& given_scale,
 }
 
 at::Tensor normalize_groups(const at::Tensor& given, std::int64_t groups, const at::Tensor& given_weight,
-                            const at::Tensor& given_bias, double eps, Norm norm) {
+                            const at::Tensor& given_bias, double eps, Norm norm, RowFunction after) {
   const auto x = once_where_same(given);
   auto y = at::empty(given.sizes(), x.options());
   if (y.numel() == 0) return y;
   const auto type = x.scalar_type();
   const auto weight = dense(given_weight, type), bias = dense(given_bias, type);
   const auto outer = x.size(0) * x.size(1) * x.size(2);
-  const Groups about{y.size(0), x.size(1), groups, x.size(2) / groups, x.numel() / outer, eps};
+  const Groups about{y.size(0), x.size(1), groups, x.size(2) / groups, x.numel() / outer, eps, after};
   const Alone alone = [&](const at::Tensor& one, std::int64_t member, std::int64_t row) {
     const auto channels = [&](const at::Tensor& all) {
       auto own = of_member(all, member);

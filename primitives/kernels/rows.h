@@ -4,6 +4,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "primitives/kernels/activate.h"
+
 namespace wide::kernels {
 
 /// float32, float64 or bfloat16 on the CPU: what the kernels below take.
@@ -26,8 +28,9 @@ at::Tensor normalize_rows(const at::Tensor& x, const at::Tensor& weight, const a
 
 /// Each group of C / groups channels less its mean, over its standard deviation, then · weight + bias by
 /// channel: group norm (kGroup), and instance norm (kInstance) where every channel is a group. x [N, B, C,
-/// …]; weight, bias [N, C] or undefined, in x's dtype.
+/// …]; weight, bias [N, C] or undefined, in x's dtype. Then `after`, of float32 alone, while a group's
+/// numbers are in the cache.
 at::Tensor normalize_groups(const at::Tensor& x, std::int64_t groups, const at::Tensor& weight,
-                            const at::Tensor& bias, double eps, Norm norm);
+                            const at::Tensor& bias, double eps, Norm norm, RowFunction after = nullptr);
 
 }  // namespace wide::kernels

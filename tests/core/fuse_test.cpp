@@ -157,6 +157,37 @@ TEST(Fuse, AConvolutionWithItsActivationIsStillOfItsKind) {
   EXPECT_THAT(fused_ops(scaled, choice), Not(Contains("wide.conv2d_activation.default")));
 }
 
+zoo::Architecture normed(const std::string& kind, bool running = false) {
+  zoo::Builder b("normed");
+  const auto x = b.input("x", normal({2, 6, 5, 3}));
+  const auto weight = ref(b.parameter("weight", positive({6}))), bias = ref(b.weight("bias", {6}));
+  std::vector<Argument> arguments{ref(x), {std::int64_t{2}}, weight, bias, {1e-5}, {true}};
+  if (kind == "instance_norm") {
+    const auto statistic = [&](const char* name) {
+      return running ? ref(b.buffer(name, positive({6}))) : Argument{};
+    };
+    arguments = {ref(x), weight, bias,  statistic("mean"), statistic("variance"), {!running},
+                 {0.1},  {1e-5}, {true}};
+  }
+  b.output(b.op("aten.silu.default", {ref(b.op("aten." + kind + ".default", arguments))}));
+  return b.take();
+}
+
+TEST(Fuse, AnActivationJoinsANormThatLooksAtItsInputAlone) {
+  for (const auto* kind : {"group_norm", "instance_norm"}) {
+    SCOPED_TRACE(kind);
+    const auto architecture = normed(kind);
+    EXPECT_THAT(fused_ops(architecture), ElementsAre(std::string("wide.") + kind + "_activation.default"));
+    for (const auto* strategy : {"one_pass", "fused", "sequential"}) {
+      BuildOptions options;
+      options.strategies.by_kind[kind] = strategy;
+      EXPECT_EQ(expect_members_agree(architecture, options), strategy);
+    }
+  }
+  EXPECT_THAT(fused_ops(normed("instance_norm", /*running=*/true)),
+              ElementsAre("aten.instance_norm.default", "aten.silu.default"));
+}
+
 TEST(Fuse, NotAConvolutionOfOneImage) {
   zoo::Builder b("one");
   const auto x = b.input("x", normal({16, 6, 6}));

@@ -69,13 +69,15 @@ TEST(Sequential, StridesAreThoseOfTheOrderOfTheAxes) {
 
 // Numbers near each other, in an image of one place whose strides say that its channels lie side by side:
 // ATen has another formula for those, whose error is a thousand times the usual one here.
-TEST(Sequential, GroupNormsAreExactWhateverTheStrides) {
+void expect_exact_group_norm(bool then_relu) {
   zoo::Builder b("norm");
   const auto x = b.input("x", normal({1, 2, 1, 1}));
-  b.output(b.op("aten.group_norm.default", {ref(x), {std::int64_t{1}}, {}, {}, {1e-5}, {false}}));
+  const auto norm = b.op("aten.group_norm.default", {ref(x), {std::int64_t{1}}, {}, {}, {1e-5}, {false}});
+  b.output(then_relu ? b.op("aten.relu.default", {ref(norm)}) : norm);
   const auto architecture = b.take();
   const auto image = at::tensor({1.6453399658203125F, 1.6875361204147339F}).view({1, 2, 1, 1});
-  const auto exact = at::group_norm(image.to(at::kDouble), 1);
+  const auto norm_alone = at::group_norm(image.to(at::kDouble), 1);
+  const auto exact = then_relu ? norm_alone.relu() : norm_alone;
   for (const auto* strategy : {"sequential", "fused", "front", "one_pass"}) {
     BuildOptions options;
     options.strategies.by_kind["group_norm"] = strategy;
@@ -85,6 +87,9 @@ TEST(Sequential, GroupNormsAreExactWhateverTheStrides) {
     const at::Tensor got = model.forward(inputs)[0].member(1).to(at::kDouble);
     EXPECT_TRUE(at::allclose(got, exact, 0, 1e-5)) << strategy;
   }
+}
+TEST(Sequential, GroupNormsAreExactWhateverTheStrides) {
+  for (const bool then_relu : {false, true}) expect_exact_group_norm(then_relu);
 }
 
 }  // namespace
