@@ -103,7 +103,7 @@ Kernel prepare_bmm(const Call& call, const Offer& offered) {
     }
     out[0] = at::matmul(at::_safe_softmax(scores, -1), v).to(call.results[0].dtype).reshape(shape);
     // What comes of NaN and infinities goes by the order of the steps of ATen's kernel, which is for heads.
-    if (heads && !all_finite(out[0])) fused(in, out);
+    if (heads) out[0] = finite_or(out[0], [&] { return only(fused, in); });
   };
 }
 
@@ -134,10 +134,11 @@ Kernel prepare_by_head(const Call& call, const Offer& offered) {
                                                                std::span<at::Tensor> out) {
     const auto mask = fold_mask(call, kMask, in);
     const bool kept = mask.defined() && mask.scalar_type() == at::kBool;
-    const auto y = kernel.run(fold(call, kQ, in), fold(call, kK, in), fold(call, kV, in),
-                              {.added = kept ? at::Tensor() : mask, .kept = kept ? mask : at::Tensor()});
-    if (!y) return fused(in, out);
-    out[0] = y->reshape(shape);
+    const auto [y, finite] =
+        kernel.run(fold(call, kQ, in), fold(call, kK, in), fold(call, kV, in),
+                   {.added = kept ? at::Tensor() : mask, .kept = kept ? mask : at::Tensor()});
+    out[0] = y.reshape(shape);
+    if (!finite) out[0] = finite_or(out[0], [&] { return only(fused, in); });
   };
 }
 

@@ -108,18 +108,44 @@ inline const kernels::Epilogue* epilogue_in(const Call& call) {
   return fewer && call.operand_at(kW)->fixed ? epilogue : nullptr;
 }
 
-/// The size up to which inputs keep all sums of products with `weights`, [N, …] where `mapped`, within
-/// kFarFromOverflow; 0 where weights are not finite.
-inline at::Tensor largest_input(const ConstantPart& weights, bool mapped) {
-  double most = 0;  // of all weights of a member together, which no sum exceeds
-  for (std::int64_t i = 0; i < (mapped ? weights.sizes()[0] : 1); ++i) {
+/// By member, one for all where `weights` are not `mapped`: the size up to which inputs keep all sums of
+/// products with weights within kFarFromOverflow; 0 where these are not finite.
+inline at::Tensor largest_inputs(const ConstantPart& weights, bool mapped) {
+  const auto limits = at::zeros({mapped ? weights.sizes()[0] : 1}, at::kFloat);
+  for (std::int64_t i = 0; i < limits.size(0); ++i) {
     const auto w = mapped ? weights.member(i) : weights.tensor();
-    const auto sum = at::linalg_vector_norm(w, 1).item<double>();
-    if (!std::isfinite(sum)) return at::zeros({}, at::kFloat);
-    most = std::max(most, sum);
+    const auto sum = at::linalg_vector_norm(w, 1).item<double>();  // which no sum of products exceeds
+    if (std::isfinite(sum)) limits[i].fill_(kernels::kFarFromOverflow / (sum + 1));
   }
-  return at::full({}, kernels::kFarFromOverflow / (most + 1), at::kFloat);
+  return limits;
 }
+
+/// What oneDNN's own activation is for, see kernels::Epilogue::far_from_overflow.
+struct FarFromOverflow {
+  std::vector<float> limits;  ///< of inputs: one for all, or each member's
+  std::int64_t members;
+  bool folded;  ///< members lie along axis 0 of inputs and results, else along axis 1
+
+  static at::Tensor part(const at::Tensor& all, std::int64_t axis, std::int64_t member,
+                         std::int64_t members) {
+    const auto count = all.size(axis) / members;
+    return all.narrow(axis, member * count, count);
+  }
+  at::Tensor part(const at::Tensor& images, std::int64_t member) const {
+    return part(images, folded ? 0 : 1, member, members);
+  }
+  bool holds_for_all(const at::Tensor& x, const at::Tensor& bias) const {
+    return kernels::all_within(x, std::ranges::min(limits)) &&
+           (!bias.defined() || kernels::all_within(bias, kernels::kFarFromOverflow));
+  }
+  /// `x_own`: x has members, and so has `bias` where results lie along axis 1.
+  bool holds_for(std::int64_t member, const at::Tensor& x, bool x_own, const at::Tensor& bias) const {
+    const auto limit = limits[limits.size() == 1 ? 0 : static_cast<std::size_t>(member)];
+    if (limit == 0 || !kernels::all_within(x_own ? part(x, member) : x, limit)) return false;
+    if (!bias.defined()) return true;
+    return kernels::all_within(folded ? bias : part(bias, 0, member, members), kernels::kFarFromOverflow);
+  }
+};
 
 /// By oneDNN, from weights in its own order, channels innermost; or why not.
 inline Answer ask_prepacked(const Call& call, bool transposed, double flops) {
@@ -188,12 +214,13 @@ inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::C
   const auto* after = activation_in(call.node);
   const auto* epilogue = epilogue_in(call);
   const bool looks = epilogue && epilogue->far_from_overflow;
-  float limit = 0;  // of inputs, where `looks`
+  FarFromOverflow far{{0.0F}, call.members, form == Prepacked::kFolded};  // where `looks`
   if (const auto& constant = call.operand_at(kW)->constant; looks && constant.defined()) {
-    const auto find = [&] { return largest_input(constant, is_mapped(call, kW)); };
-    limit = shared_whole_constant(constant, "largest input", find).item<float>();
+    const auto find = [&] { return largest_inputs(constant, is_mapped(call, kW)); };
+    const auto limits = shared_whole_constant(constant, "largest inputs", find);
+    far.limits.assign(limits.const_data_ptr<float>(), limits.const_data_ptr<float>() + limits.numel());
   }
-  if (looks && limit == 0) epilogue = nullptr;
+  if (looks && std::ranges::max(far.limits) == 0) epilogue = nullptr;
   const auto run = [=, call = without_constants(call)](std::span<const at::Tensor> in,
                                                        std::span<at::Tensor> out) {
     const auto bias = call.operand_of(kBias) ? in[*call.operand_of(kBias)] : at::Tensor();
@@ -202,11 +229,16 @@ inline Kernel prepare_prepacked(const Call& call, const Offer& offer, kernels::C
       return kernels::prepack(sizes, is_mapped(call, kW) ? w.flatten(0, 1) : w, input);
     };
     const auto packed = ready.defined() ? ready : pack_now(in[*call.operand_of(kW)]);
-    const bool joined =
-        epilogue && (!looks || (kernels::all_within(given, limit) &&
-                                (!bias.defined() || kernels::all_within(bias, kernels::kFarFromOverflow))));
+    const bool joined = epilogue && (!looks || far.holds_for_all(given, bias));
     out[0] = kernels::prepacked_conv(sizes, given, packed, bias, joined ? *epilogue : kernels::Epilogue());
     if (after && !joined) activate_in_place(*after, out[0]);
+    if (joined || !epilogue) return;
+    // What one member is given changes no bit of another one's result.
+    const auto near = kernels::prepacked_conv(sizes, given, packed, bias, *epilogue);
+    for (std::int64_t i = 0; i < far.members; ++i) {
+      if (far.holds_for(i, given, form != Prepacked::kDense, bias))
+        far.part(out[0], i).copy_(far.part(near, i));
+    }
   };
   return keep_promises(call, offer, run);
 }

@@ -72,18 +72,14 @@ Kernel prepare_front(const Call& call, const Offer&) {
   return [groups = call.integer(kGroups), eps = call.real(kEps), is_plain, call](
              std::span<const at::Tensor> in, std::span<at::Tensor> out) {
     const auto& x = in[*call.operand_of(kX)];
-    if (!is_plain && is_odd(in[*call.operand_of(kWeight)])) {
-      std::vector<at::Tensor> members;
-      const auto weight = front_or_none(call, kWeight, in), bias = front_or_none(call, kBias, in);
-      for (std::int64_t i = 0; i < call.members; ++i) {
-        members.push_back(at::group_norm(in_order(x[i]), groups, weight[i],
-                                         bias.defined() ? std::optional(bias[i]) : std::nullopt, eps));
-      }
-      out[0] = at::stack(members);
-      return;
-    }
+    const auto weight = front_or_none(call, kWeight, in), bias = front_or_none(call, kBias, in);
     const auto y = at::group_norm(in_order(x.flatten(0, 1)), groups, {}, {}, eps).reshape(x.sizes());
-    out[0] = scaled(y, front_or_none(call, kWeight, in), front_or_none(call, kBias, in), wants_gradients(in));
+    out[0] = scaled(y, weight, bias, wants_gradients(in));
+    for (std::int64_t i = 0; !is_plain && i < call.members; ++i) {
+      if (!is_odd(weight[i])) continue;
+      out[0][i].copy_(at::group_norm(in_order(x[i]), groups, weight[i],
+                                     bias.defined() ? std::optional(bias[i]) : std::nullopt, eps));
+    }
   };
 }
 

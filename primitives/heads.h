@@ -37,4 +37,11 @@ inline at::Tensor fold_mask(const Call& call, std::size_t index, std::span<const
   return full.flatten(0, full.dim() - 4);
 }
 
+/// The only result of `kernel`.
+inline at::Tensor only(const Kernel& kernel, std::span<const at::Tensor> in) {
+  at::Tensor result;
+  kernel(in, std::span(&result, 1));
+  return result;
+}
+
 }  // namespace wide

@@ -199,6 +199,15 @@ bool all_finite(const at::Tensor& tensor) {
   return odd == 0;
 }
 
+at::Tensor finite_or(const at::Tensor& y, const std::function<at::Tensor()>& exact) {
+  if (!y.is_cpu() || all_finite(y)) return y;
+  auto all = exact();
+  for (std::int64_t i = 0; i < y.size(0); ++i) {
+    if (all_finite(y.select(0, i))) all.select(0, i).copy_(y.select(0, i));
+  }
+  return all;
+}
+
 at::Tensor with_rows(const at::Tensor& tensor) {
   const auto sizes = tensor.sizes();
   const auto rows = c10::multiply_integers(sizes.slice(1, sizes.size() - 2));

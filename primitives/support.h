@@ -89,6 +89,8 @@ at::Tensor front_or_none(const Call& call, std::size_t index, std::span<const at
 /// Whether a tensor on the CPU holds neither NaN nor infinities; true on other devices, which are not waited
 /// for.
 bool all_finite(const at::Tensor& tensor);
+/// `y` [N, …] where that is finite. Members of which it is not get what `exact` makes of them; it gives all.
+at::Tensor finite_or(const at::Tensor& y, const std::function<at::Tensor()>& exact);
 
 /// [N, …, K] as [N, rows, K]; all between is counted, so that K may be 0.
 at::Tensor with_rows(const at::Tensor& tensor);

@@ -91,13 +91,14 @@ Kernel prepare_by_head(const Call& call, const Offer& offered) {
   const auto value = static_cast<float>(call.real(kValue));
   return [call, shape, kernel, value, products = prepare_products(call, offered)](
              std::span<const at::Tensor> in, std::span<at::Tensor> out) {
-    const auto y = kernel.run(fold(call, kQ, in), fold(call, kKeys, in).transpose(-2, -1), fold(call, kV, in),
-                              {.added = fold_mask(call, kAdded, in),
-                               .kept = {},
-                               .filled = fold_mask(call, kMasked, in),
-                               .value = value});
-    if (!y) return products(in, out);
-    out[0] = y->reshape(shape);
+    const auto [y, finite] =
+        kernel.run(fold(call, kQ, in), fold(call, kKeys, in).transpose(-2, -1), fold(call, kV, in),
+                   {.added = fold_mask(call, kAdded, in),
+                    .kept = {},
+                    .filled = fold_mask(call, kMasked, in),
+                    .value = value});
+    out[0] = y.reshape(shape);
+    if (!finite) out[0] = finite_or(out[0], [&] { return only(products, in); });
   };
 }
 

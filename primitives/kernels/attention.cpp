@@ -255,8 +255,8 @@ bool Attention::attend(const Rows& rows, const Masks& masks, Scratch& scratch) c
   return finite;
 }
 
-std::optional<at::Tensor> Attention::run(const at::Tensor& q_given, const at::Tensor& k_given,
-                                         const at::Tensor& v_given, const Masks& masks) const {
+Attention::Result Attention::run(const at::Tensor& q_given, const at::Tensor& k_given,
+                                 const at::Tensor& v_given, const Masks& masks) const {
   // Rows may lie apart but not on one another: libxsmm counts their steps as at least their length.
   const auto dense_rows = [](const at::Tensor& tensor) {
     const bool dense = tensor.stride(3) == 1 || tensor.size(3) == 1;
@@ -318,8 +318,7 @@ std::optional<at::Tensor> Attention::run(const at::Tensor& q_given, const at::Te
       if (!attend(rows, masks, scratch)) finite.store(false, std::memory_order_relaxed);
     }
   });
-  if (!finite) return std::nullopt;
-  return y;
+  return {y, finite};
 }
 
 }  // namespace wide::kernels

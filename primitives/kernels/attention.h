@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 namespace wide::kernels {
@@ -32,11 +31,12 @@ class Attention {
   /// Throws std::runtime_error where libxsmm generates no code for it.
   Attention(const Sizes& sizes, double scale);
 
-  /// q [B, H, L, E], k [B, G, S, E], v [B, G, S, V] with H a multiple of G. Gives [B, H, L, V], heads within
-  /// queries in memory; nothing where not all of it is finite: what NaN and infinities come to is ATen's to
-  /// say.
-  std::optional<at::Tensor> run(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                const Masks& masks) const;
+  struct Result {
+    at::Tensor y;  ///< [B, H, L, V], heads within queries in memory
+    bool finite;   ///< all of it; what NaN and infinities come to is ATen's to say
+  };
+  /// q [B, H, L, E], k [B, G, S, E], v [B, G, S, V] with H a multiple of G.
+  Result run(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Masks& masks) const;
 
  private:
   using Product = void (*)(const float* w, const float* x, float* y, ...);

@@ -70,7 +70,9 @@ class Fleet:
 
     def _in_state_dict(self, name):
         if self._skeleton is not None:
-            return name in self._skeleton.state_dict()
+            if self._in_state is None:
+                self.__dict__["_in_state"] = frozenset(self._skeleton.state_dict())
+            return name in self._in_state
         return self._program.persistent.get(name, True)
 
     def _with_ties(self, tensors):
@@ -142,7 +144,8 @@ class Fleet:
         """
         i = self._index(member)
         tensors, state_dict = self._tensors(i, as_loaded=True), checked(state_dict, Mapping, "state_dict", "a state dict of one member")
-        unknown = [name for name in state_dict if name not in self._with_ties(tensors)]
+        known = self._with_ties(tensors)
+        unknown = [name for name in state_dict if name not in known]
         if unknown:
             raise Error("load", f"member '{self.names[i]}': has '{unknown[0]}', which the model lacks; give a state dict of one member", self.names[i])
         own = {name: tensors[name] for name in self._kept()}

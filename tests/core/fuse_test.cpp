@@ -2,6 +2,8 @@
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "core/aten/torch_bridge.h"
 #include "core/passes/fuse.h"
 #include "core/strategy/activation.h"
@@ -119,6 +121,36 @@ TEST(Fuse, AnActivationJoinsAConvolutionAndComputesTheSame) {
         options.mode = Mode::kDefault;
         options.strategies.by_kind[kind] = strategy;
         EXPECT_EQ(expect_members_agree(architecture, options), strategy);
+      }
+    }
+  }
+}
+
+// oneDNN's hardswish is only for results far from overflow: another one follows the layer where they are not.
+TEST(Fuse, OneMembersOverflowChangesNoBitOfAnothers) {
+  for (const auto* activation : {"aten.hardswish.default", "aten.silu.default", "aten.relu.default"}) {
+    zoo::Builder b("convolved");
+    const auto x = b.input("x", normal({2, 16, 6, 6}));
+    b.output(b.op(activation, {ref(b.conv2d("first", x, 16, 20, 3, 1, 1))}));
+    const auto architecture = b.take();
+    const auto results = [&](const std::string& tensor, float value, bool given) {
+      auto members = zoo::make_members(architecture, kMembers, 1, at::kFloat);
+      auto inputs = wide_inputs(architecture, kMembers);
+      if (!tensor.empty()) members[1].tensors.at(tensor).fill_(value);
+      if (given) inputs[0].tensor.select(0, 1).fill_(value);
+      BuildOptions options;
+      options.strategies.by_kind["conv2d"] = "prepacked";
+      return WideModel(architecture.graph, std::move(members), options).forward(inputs)[0];
+    };
+    const auto before = results({}, 0, false);
+    for (const float value : {1e30F, 3e38F, std::numeric_limits<float>::quiet_NaN()}) {
+      for (const auto& [tensor, given] : {std::pair<std::string, bool>{"first.weight", false},
+                                          {"first.bias", false},
+                                          {"", true},
+                                          {"first.weight", true}}) {
+        const auto after = results(tensor, value, given);
+        for (const std::int64_t i : {0, 2})
+          EXPECT_TRUE(after.member(i).equal(before.member(i))) << activation << ": " << tensor << value;
       }
     }
   }
