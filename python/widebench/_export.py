@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from ._arguments import children
-from ._errors import Error
+from ._errors import Error, warn
 
 _LARGEST_BROADCAST = 1 << 30  # bytes; the reader of programs refuses larger ones
 
@@ -93,7 +93,7 @@ class _Contiguous(TorchFunctionMode):
         return torch.ops.aten.contiguous.default(result.view_as(result), **(kwargs or {})) if self.kept else result
 
 
-def _traced(module, args, kwargs, dynamic_shapes):
+def _traced(module, args, kwargs, dynamic_shapes, place):
     def trace(kept=False):
         with _Contiguous(kept) as seen:
             return torch.export.export(module, args, kwargs or None, dynamic_shapes=dynamic_shapes, strict=False), seen.calls
@@ -105,13 +105,17 @@ def _traced(module, args, kwargs, dynamic_shapes):
         except Exception as error:  # what the first trace left in caches may not bear a second one: then the first it is
             if _interrupt(error):
                 raise
+            warn([f"{place}: it writes in place and calls contiguous(), and could not be traced a second time ({_first_line(error)}): "
+                  "calls may be wrong whose inputs have other strides than the example; give an example that has those of the calls"])
     return program
 
 
 def _export(module, args, kwargs, dynamic_shapes, place):
     args, kwargs = _each_its_own(args, kwargs)
     try:
-        program = _traced(module, args, kwargs, dynamic_shapes)
+        does = "refuses"
+        program = _traced(module, args, kwargs, dynamic_shapes, place)
+        does = "cannot save"
         if any(getattr(node.target, "__module__", "") == "torch._functorch.predispatch" for node in program.graph.nodes):
             program = program.run_decompositions({})  # a file cannot hold the marks that torch.vmap leaves in 2.11
         names = program.graph_signature.inputs_to_lifted_tensor_constants
@@ -124,17 +128,21 @@ def _export(module, args, kwargs, dynamic_shapes, place):
     except Exception as error:
         if interrupt := _interrupt(error):
             raise interrupt from None
-        lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-        if unsaved := re.match(r"Failed serializing node (\w+) in graph", lines[0]):
+        first = _first_line(error)
+        if unsaved := re.match(r"Failed serializing node (\w+) in graph", first):
             why = f" ({error.__cause__})" if error.__cause__ else ""
             raise Error("export", f"{place}: torch.export can trace the model's '{unsaved[1]}', but cannot save it{why}; write it in other "
                                   "operators (flex_attention as scaled_dot_product_attention) on dense tensors", place) from error
-        why = lines[0].split(" See http")[0].strip()
-        raise Error("export", f"{place}: torch.export refuses the model ({why}){_line_of_code(error)}; {_advice(str(error))}", place) from error
+        why = first.split(" See http")[0].strip()
+        raise Error("export", f"{place}: torch.export {does} the model ({why}){_line_of_code(error)}; {_advice(str(error))}", place) from error
 
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _PYTHON = sysconfig.get_paths()["stdlib"] + os.sep
+
+
+def _first_line(error):
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
 def _of_the_model(file):

@@ -5,7 +5,7 @@ import unittest
 
 from torch.utils import _pytree as pytree
 
-from support import torch, widebench
+from support import same_as_modules, torch, widebench
 
 FAST = "fast"
 
@@ -137,6 +137,23 @@ class Calls(unittest.TestCase):
                     for own in (shared(given), mapped(given.expand(3, 4, 6))):
                         for member, values in enumerate(expected):
                             torch.testing.assert_close([leaf[member] for leaf in pytree.tree_leaves(own)], pytree.tree_leaves(values))
+
+    def test_a_model_that_is_traced_once(self):
+        traces = []
+
+        class Once(torch.nn.Linear):
+            def forward(self, x):
+                if torch.compiler.is_exporting():
+                    traces.append(x)
+                    if len(traces) > 1:
+                        raise ValueError("only once")
+                y = super().forward(x)
+                return torch.relu_(y.contiguous()) + y
+
+        modules = [Once(6, 4) for _ in range(3)]
+        with self.assertWarnsRegex(UserWarning, "second time .only once.*strides"):
+            wide = widebench.compile(modules, torch.randn(5, 6), config=FAST)
+        same_as_modules(self, wide, modules, torch.randn(5, 6))
 
     def test_memory_of_an_intermediate(self):
         """as_strided of a result reads it as the example's, or not at all."""
