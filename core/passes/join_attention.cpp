@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -43,7 +44,7 @@ class AttentionFinder {
     const auto* node = open_.maker(scores);
     if (node && take_mask(*node, found)) node = step_before(*node, masked_argument(*node), found);
     if (node && node->op == "aten.add.Tensor") node = take_addition(*node, found);
-    while (node && take_factor(*node, found)) node = step_before(*node, 0, found);
+    if (node && take_factor(*node, found)) node = step_before(*node, 0, found);
     if (!node || !is_product(*node)) return std::nullopt;
     found.before.push_back(node);
     found.q = node->arguments[0], found.keys = node->arguments[1];
@@ -111,20 +112,22 @@ class AttentionFinder {
   }
 
   bool is_scaled_product(const Node& node) const {
-    if (is_product(node)) return true;
-    const auto* before = factor_in(node) ? open_.maker(node.arguments[0]) : nullptr;
-    return before && is_scaled_product(*before);
+    const auto* before = factor_in(node) ? open_.maker(node.arguments[0]) : &node;
+    return before && is_product(*before);
   }
 
+  // One that takes no score out of the range of its type.
   static std::optional<double> factor_in(const Node& node) {
+    constexpr double kLeast = 1e-10, kMost = 1e10;
     if (node.op != "aten.mul.Tensor" && node.op != "aten.div.Tensor") return std::nullopt;
     const auto number = node.arguments[1].number();
     if (!number || !node.arguments[0].ref()) return std::nullopt;
-    return node.op == "aten.mul.Tensor" ? *number : 1 / *number;
+    const auto factor = node.op == "aten.mul.Tensor" ? *number : 1 / *number;
+    return std::abs(factor) > kLeast && std::abs(factor) < kMost ? std::optional(factor) : std::nullopt;
   }
   static bool take_factor(const Node& node, Found& found) {
     const auto factor = factor_in(node);
-    if (factor) found.scale *= *factor;
+    found.scale = factor.value_or(1);
     return factor.has_value();
   }
 

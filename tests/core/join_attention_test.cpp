@@ -23,7 +23,7 @@ constexpr float kOddNaN = std::numeric_limits<float>::quiet_NaN();
 
 /// How a model writes its attention.
 struct WrittenOut {
-  std::string factor = "mul";  ///< "mul", "div" or none
+  std::string factor = "mul";  ///< "mul", "div", "huge" or none
   std::vector<std::int64_t> added = {};
   bool added_first = false;    ///< added + scores
   std::string mask = {};       ///< "fill", "where other", "where self" or none
@@ -49,6 +49,7 @@ zoo::Architecture attention(const WrittenOut& written) {
   auto scores = b.op(product, {ref(q), ref(keys)});
   const auto first = scores;
   if (written.factor == "mul") scores = b.op("aten.mul.Tensor", {ref(scores), {0.3}});
+  if (written.factor == "huge") scores = b.op("aten.mul.Tensor", {ref(scores), {1e30}});
   if (written.factor == "div") scores = b.op("aten.div.Tensor", {ref(scores), {std::sqrt(8.0)}});
   const auto add = [&] {
     const auto other = b.weight("added", written.added);
@@ -128,7 +129,7 @@ TEST(JoinAttention, AMaskMayTellWhatIsSeen) {
 TEST(JoinAttention, NothingJoinsInAnotherOrderOrAlongAnotherAxisOrWhereItIsRead) {
   for (const auto& written :
        {WrittenOut{.added = {kQueries, kKeys}, .mask = "fill", .value = -3, .added_to_mask = true},
-        WrittenOut{.axis = -2}, WrittenOut{.read_elsewhere = "scores"},
+        WrittenOut{.factor = "huge"}, WrittenOut{.axis = -2}, WrittenOut{.read_elsewhere = "scores"},
         WrittenOut{.read_elsewhere = "weights"}}) {
     EXPECT_THAT(attention_ops(written), Not(Contains(kWrittenAttention)));
     expect_to_attend_as_alone(WrittenOut{written});
