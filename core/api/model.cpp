@@ -29,6 +29,12 @@ pid_t process_of_the_first() {
   return first;
 }
 
+[[noreturn]] void refuse_lost(const std::string& member, const std::string& fqn) {
+  throw wide::Error("stale", "member '" + member + "', tensor '" + fqn +
+                                 "': who brought it has given its memory back; load its numbers again and "
+                                 "call replace_members()");
+}
+
 }  // namespace
 
 class WideModel::State {
@@ -68,6 +74,15 @@ class WideModel::State {
       throw wide::Error("stale",
                         changed + ": was written after the wide model took it in; call replace_members()");
   }
+  // For who reads members' own tensors, not what was packed of them.
+  void refuse_unreadable() const {
+    refuse_changed();
+    for (const auto& [name, tensors] : model.member_list()) {
+      for (const auto& [fqn, tensor] : tensors) {
+        if (lacks_memory(tensor)) refuse_lost(name, fqn);
+      }
+    }
+  }
 
   void refuse_cancelled() const {
     if (cancelled) throw wide::Error("plan", "cancelled");
@@ -84,7 +99,7 @@ class WideModel::State {
 
   const wide::Build& build(std::span<const wide::ModelInput> inputs) {
     if (is_ready(inputs)) return model.build(inputs);
-    refuse_changed();
+    refuse_unreadable();
     const wide::KeptGenerator kept(at::kCPU);  // measuring draws operands
     struct NoteTheEnd {
       State& state;
@@ -268,7 +283,7 @@ std::optional<std::vector<Output>> WideModel::forward_if_prepared(std::span<cons
 std::vector<Tensor> WideModel::run_alone(std::int64_t i, std::span<const Input> inputs) {
   return state_->locked("run", inputs, [&](const auto& given) {
     if (i < 0 || i >= size()) throw wide::Error("run", "there is no member " + std::to_string(i));
-    state_->refuse_changed();
+    state_->refuse_unreadable();
     const auto& weights = state_->model.member_list()[static_cast<std::size_t>(i)].tensors;
     const auto copied = [&](const at::Tensor& tensor) {  // what is done to it must not change the member
       const bool is_weight = std::ranges::any_of(weights, [&](const auto& weight) {
@@ -297,7 +312,7 @@ Report WideModel::report(std::span<const Input> inputs) {
 
 Proof WideModel::prove(std::span<const Input> inputs) {
   return state_->locked("prove", inputs, [&](const auto& given) {
-    state_->refuse_changed();
+    state_->refuse_unreadable();
     const wide::KeptGenerator kept(at::kCPU);
     return proof_of(wide::prove(state_->model, given));
   });
@@ -309,14 +324,14 @@ std::map<std::string, Tensor> WideModel::weights(std::int64_t member, bool as_lo
     if (member < 0 || member >= model.members())
       throw wide::Error("run", "there is no member " + std::to_string(member));
     std::map<std::string, Tensor> copies;
-    const auto& tensors = model.member_list()[static_cast<std::size_t>(member)].tensors;
+    const auto& [name, tensors] = model.member_list()[static_cast<std::size_t>(member)];
     for (const auto& input : model.graph().inputs) {
       if (input.kind == wide::InputKind::kUser) continue;
       const auto written = model.buffers().find(input.target);
-      copies[input.target] =
-          (as_loaded || written == model.buffers().end() ? tensors.at(input.target)
-                                                         : written->second.select(0, member))
-              .clone();
+      const bool is_loaded = as_loaded || written == model.buffers().end();
+      const auto& own = is_loaded ? tensors.at(input.target) : written->second.select(0, member);
+      if (lacks_memory(own)) refuse_lost(name, input.target);
+      copies[input.target] = own.clone();
     }
     return copies;
   });
@@ -360,7 +375,7 @@ void WideModel::reset() {
 void WideModel::write_bundle(const std::filesystem::path& folder, std::span<const std::byte> program,
                              bool replace) const {
   state_->locked("bundle", {}, [&](const auto&) {
-    state_->refuse_changed();
+    state_->refuse_unreadable();
     wide::write_bundle(folder, program, state_->model, replace);
   });
 }

@@ -32,6 +32,15 @@ class Stale(unittest.TestCase):
             modules[0][0].weight.mul_(2)
         same_as_modules(self, follows, modules, X)
 
+    def test_memory_that_was_given_back(self):
+        modules = nets(3)
+        wide = widebench.compile(modules, X, config=FAST)
+        modules[1][0].weight.untyped_storage().resize_(0)  # as FSDP does
+        with self.assertRaises(widebench.Error) as caught:
+            wide.state_dict(1)
+        self.assertIn("memory", str(caught.exception))
+        self.assertEqual(wide.state_dict(0).keys(), modules[0].state_dict().keys())
+
     def test_all_that_builds_takes_changes_in_where_a_call_does(self):
         for name in ("plan", "explain", "profile", "verify"):
             modules = nets(3)
