@@ -135,10 +135,11 @@ struct FarFromOverflow {
     return part(images, folded ? 0 : 1, member, members);
   }
   bool holds_for_all(const at::Tensor& x, const at::Tensor& bias) const {
-    return kernels::all_within(x, std::ranges::min(limits)) &&
+    const auto limit = std::ranges::min(limits);
+    return limit > 0 && kernels::all_within(x, limit) &&
            (!bias.defined() || kernels::all_within(bias, kernels::kFarFromOverflow));
   }
-  /// `x_own`: x has members, and so has `bias` where results lie along axis 1.
+  /// `x_own`: each member has its own part of x. Of the bias it has one where members lie along axis 1.
   bool holds_for(std::int64_t member, const at::Tensor& x, bool x_own, const at::Tensor& bias) const {
     const auto limit = limits[limits.size() == 1 ? 0 : static_cast<std::size_t>(member)];
     if (limit == 0 || !kernels::all_within(x_own ? part(x, member) : x, limit)) return false;

@@ -156,6 +156,23 @@ TEST(Fuse, OneMembersOverflowChangesNoBitOfAnothers) {
   }
 }
 
+TEST(Fuse, AConvolutionOfZerosKeepsNaN) {
+  zoo::Builder b("convolved");
+  const auto x = b.input("x", normal({2, 16, 6, 6}));
+  b.output(b.op("aten.hardswish.default", {ref(b.conv2d("first", x, 16, 20, 3, 1, 1))}));
+  const auto architecture = b.take();
+  auto members = zoo::make_members(architecture, kMembers, 1, at::kFloat);
+  members[1].tensors.at("first.weight").fill_(std::numeric_limits<float>::quiet_NaN());
+  BuildOptions options;
+  options.strategies.by_kind["conv2d"] = "prepacked";
+  WideModel model(architecture.graph, std::move(members), options);
+  auto inputs = wide_inputs(architecture, kMembers);
+  inputs[0].tensor.zero_();
+  const auto y = model.forward(inputs)[0];
+  EXPECT_TRUE(y.member(1).isnan().all().item<bool>());
+  EXPECT_TRUE(y.member(0).isfinite().all().item<bool>());
+}
+
 // The kind by which users name the convolution stays; what a group takes along stays outside.
 TEST(Fuse, AConvolutionWithItsActivationIsStillOfItsKind) {
   const auto architecture = convolved(2, false);
