@@ -109,7 +109,7 @@ std::vector<Sample> samples(std::int64_t members) {
       {"B equals N", op, affine, {{{members, 6, 4}}, {{6}}, {{6}}}},
       {"then silu", activated, then("silu"), {{{5, 6, 4, 3}}, {{6}}, {{6}}}},
       {"then relu, shared input", activated, then("relu"), {{{5, 6, 4}, false}, {{6}}, {{6}}}},
-      {"then cos", activated, then("cos"), {{{5, 6, 4}}, {{6}}, {{6}}}},
+      {"then leaky_relu", activated, then("leaky_relu 0.2"), {{{5, 6, 4}}, {{6}}, {{6}}}},
   };
 }
 
