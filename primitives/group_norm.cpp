@@ -75,7 +75,8 @@ Kernel prepare_front(const Call& call, const Offer&) {
     const auto weight = front_or_none(call, kWeight, in), bias = front_or_none(call, kBias, in);
     const auto y = at::group_norm(in_order(x.flatten(0, 1)), groups, {}, {}, eps).reshape(x.sizes());
     out[0] = scaled(y, weight, bias, wants_gradients(in));
-    for (std::int64_t i = 0; !is_plain && i < call.members; ++i) {
+    if (is_plain || !is_odd(weight)) return;
+    for (std::int64_t i = 0; i < call.members; ++i) {
       if (!is_odd(weight[i])) continue;
       out[0][i].copy_(at::group_norm(in_order(x[i]), groups, weight[i],
                                      bias.defined() ? std::optional(bias[i]) : std::nullopt, eps));

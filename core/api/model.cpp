@@ -329,7 +329,7 @@ std::map<std::string, Tensor> WideModel::weights(std::int64_t member, bool as_lo
       if (input.kind == wide::InputKind::kUser) continue;
       const auto written = model.buffers().find(input.target);
       const bool is_loaded = as_loaded || written == model.buffers().end();
-      const auto& own = is_loaded ? tensors.at(input.target) : written->second.select(0, member);
+      const at::Tensor own = is_loaded ? tensors.at(input.target) : written->second.select(0, member);
       if (lacks_memory(own)) refuse_lost(name, input.target);
       copies[input.target] = own.clone();
     }

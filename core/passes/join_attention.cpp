@@ -51,13 +51,14 @@ class AttentionFinder {
     const auto wanted = type(node->results[0]);
     const bool same =
         std::ranges::all_of(found.before, [&](const Node* one) { return type(one->results[0]) == wanted; });
-    return same && fits(found, wanted) && is_each_members(last) ? std::optional(found) : std::nullopt;
+    return same && fits(found, wanted) && is_each_members(*node) ? std::optional(found) : std::nullopt;
   }
 
  private:
   ConcreteType type(ValueId id) const { return concrete(graph_.values[static_cast<std::size_t>(id)]); }
   ConcreteType type(const Argument& argument) const { return type(argument.ref()->id); }
 
+  // Scores that are the same for all are better computed once, whatever they weigh.
   bool is_each_members(const Node& node) const {
     const auto& state = states_[static_cast<std::size_t>(node.results[0])];
     return state.mapped && !state.constant;

@@ -68,10 +68,12 @@ class Fleet:
             state[prefix + name] = torch.stack([one[name] for one in each])
         return state
 
+    @functools.cached_property
+    def _in_state(self):
+        return frozenset(self._skeleton.state_dict())
+
     def _in_state_dict(self, name):
         if self._skeleton is not None:
-            if self._in_state is None:
-                self.__dict__["_in_state"] = frozenset(self._skeleton.state_dict())
             return name in self._in_state
         return self._program.persistent.get(name, True)
 
@@ -134,7 +136,7 @@ class Fleet:
             try:
                 self.load_state_dict(given, strict=False)
             except Error as error:
-                error_msgs.append(f"{prefix}: {error}")
+                error_msgs.append(f"{prefix.removesuffix('.')}: {error}")
 
     @_one_after_the_other
     def load_member(self, member: int | str, state_dict: Mapping[str, torch.Tensor]) -> None:

@@ -79,7 +79,6 @@ class Wide(Fleet, torch.nn.Module):
         super().__init__()
         self._handle, self._program, self.names, self.config = _handle, _program, _names, _config
         self.__dict__["_skeleton"] = _skeleton  # no part of this module
-        self._in_state = None  # names of a member's state dict, once asked for
         self._sources, self._architecture, self._example, self._plain_example = [None] * len(_names), None, None, False
         self._mapped, self._moves = [False] * _program.inputs, None
         self._short = _Short(self, _program)

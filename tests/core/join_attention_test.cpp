@@ -89,15 +89,7 @@ void expect_to_attend_as_alone(const WrittenOut& written,
     auto model = wide_model(architecture, kMembers, options);
     auto inputs = wide_inputs(architecture, kMembers);
     if (change) change(inputs);
-    const auto outputs = model.forward(inputs);
-    for (std::int64_t i = 0; i < kMembers; ++i) {
-      const auto alone = model.run_alone(i, inputs);
-      for (std::size_t k = 0; k < outputs.size(); ++k) {
-        const auto own = alone.outputs[k].toTensor(), wide = outputs[k].member(i);
-        EXPECT_TRUE(wide.isnan().equal(own.isnan()));
-        EXPECT_TRUE(agree(wide.nan_to_num(0, 0, 0), own.nan_to_num(0, 0, 0)));
-      }
-    }
+    expect_members_as_alone(model, inputs);
   }
 }
 
@@ -134,6 +126,15 @@ TEST(JoinAttention, NothingJoinsInAnotherOrderOrAlongAnotherAxisOrWhereItIsRead)
     EXPECT_THAT(attention_ops(written), Not(Contains(kWrittenAttention)));
     expect_to_attend_as_alone(WrittenOut{written});
   }
+}
+
+TEST(JoinAttention, ScoresThatAreTheSameForAllAreComputedOnce) {
+  const auto architecture = attention({});
+  auto inputs = wide_inputs(architecture, kMembers);
+  for (const std::size_t shared : {0U, 1U}) inputs[shared] = {inputs[shared].tensor[0], false};
+  auto model = wide_model(architecture, kMembers);
+  EXPECT_THAT(ops(model.build(inputs).optimized), Not(Contains(kWrittenAttention)));
+  expect_members_as_alone(model, inputs);
 }
 
 TEST(JoinAttention, NotWhatIsNamed) {

@@ -72,15 +72,7 @@ void expect_as_alone(const Written& written, const std::function<void(at::Tensor
   auto model = wide_model(architecture, kMembers);
   auto inputs = wide_inputs(architecture, kMembers);
   if (change) change(inputs[0].tensor);
-  const auto outputs = model.forward(inputs);
-  for (std::int64_t i = 0; i < kMembers; ++i) {
-    const auto alone = model.run_alone(i, inputs);
-    for (std::size_t k = 0; k < outputs.size(); ++k) {
-      const auto own = alone.outputs[k].toTensor(), wide = outputs[k].member(i);
-      EXPECT_TRUE(wide.isnan().equal(own.isnan()));
-      EXPECT_TRUE(agree(wide.nan_to_num(0, 0, 0), own.nan_to_num(0, 0, 0)));
-    }
-  }
+  expect_members_as_alone(model, inputs);
 }
 
 TEST(JoinNorms, HoweverItIsWrittenItComputesTheSame) {

@@ -93,6 +93,19 @@ WideModel wide_model(const zoo::Architecture& architecture, std::int64_t members
                    std::move(options));
 }
 
+void expect_members_as_alone(WideModel& model, std::span<const ModelInput> inputs) {
+  const auto outputs = model.forward(inputs);
+  for (std::int64_t i = 0; i < model.members(); ++i) {
+    const auto alone = model.run_alone(i, inputs);
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const auto own = alone.outputs[k].toTensor(), wide = outputs[k].member(i);
+      EXPECT_TRUE(wide.isnan().equal(own.isnan())) << "member " << i << ", output " << k;
+      EXPECT_TRUE(agree(wide.nan_to_num(0, 0, 0), own.nan_to_num(0, 0, 0)))
+          << "member " << i << ", output " << k;
+    }
+  }
+}
+
 std::vector<ModelInput> wide_inputs(const zoo::Architecture& architecture, std::int64_t members) {
   return zoo::make_inputs(architecture, members, kSeed, at::kFloat);
 }

@@ -52,6 +52,9 @@ std::vector<std::string> ops(const Graph& graph);
 /// Strategies of the nodes, in order.
 std::vector<std::string> strategies(const Build& build);
 
+/// Each member's outputs are what it gives alone, NaN at the same places.
+void expect_members_as_alone(WideModel& model, std::span<const ModelInput> inputs);
+
 /// Agree within what rounding in float32 explains.
 testing::AssertionResult agree(const at::Tensor& got, const at::Tensor& expected);
 
